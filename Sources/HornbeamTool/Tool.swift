@@ -11,7 +11,7 @@ import Foundation
     /// Runs one command line and returns the exit status: 0 success, 1 failure, 2 wrong usage.
     @MainActor static func run(_ words: [String]) async -> Int32 {
         guard let first = words.first else {
-            Console.complain(Command.overview)
+            Console.printError(Command.overview)
             return 2
         }
         do {
@@ -19,10 +19,10 @@ import Foundation
             return 0
         } catch let error as UsageError {
             let command = (try? Command.named(first)).map { " \($0.name)" } ?? ""
-            Console.complain("hornbeam\(command): \(error.message). See 'hornbeam help\(command)'.")
+            Console.printError("hornbeam\(command): \(error.message). See 'hornbeam help\(command)'.")
             return 2
         } catch {
-            Console.complain("hornbeam: \(FailureText.describe(error))")
+            Console.printError("hornbeam: \(FailureText.describe(error))")
             return 1
         }
     }

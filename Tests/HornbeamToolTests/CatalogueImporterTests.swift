@@ -38,10 +38,10 @@ private let catalogue = """
 @Suite struct CatalogueImporterTests {
     private let folder = TemporaryFolder()
 
-    private func imported(_ text: String = catalogue, times: Int = 1) async throws -> (PersistentContainer, ImportReceipt) {
+    private func imported(_ text: String = catalogue, times: Int = 1) async throws -> (PersistentContainer, ImportResult) {
         let path = try folder.write(text, to: "Packages")
         let container = try PersistentContainer.inMemory(model: CatalogueModel.make(), classes: CatalogueModel.classes)
-        var receipt = ImportReceipt()
+        var receipt = ImportResult()
         for _ in 0..<times {
             receipt = try await CatalogueImporter.run(Catalogue(lists: [.init(path: path)]), into: container, isSilent: true)
         }
@@ -85,7 +85,7 @@ private let catalogue = """
 
     @Test func importingAgainChangesNothing() async throws {
         let (container, receipt) = try await imported(times: 2)
-        #expect(receipt.packages == 0 && receipt.alreadyThere == 4 && receipt.dependencies == 0)
+        #expect(receipt.packages == 0 && receipt.skippedPackages == 4 && receipt.dependencies == 0)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Package>()) } == 4)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Dependency>()) } == 5)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Maintainer>()) } == 1)

@@ -35,7 +35,7 @@ import Testing
     @Test func dependenciesAreDueOnce() {
         var directory = directory([("1", "amd64")])
         let record = PackageRecord(name: "a", version: "1", architecture: "amd64")
-        let taken = [directory.takePending(record), directory.takePending(record)]
+        let taken = [directory.claimPending(record), directory.claimPending(record)]
         #expect(taken == [id(1), nil])
     }
 

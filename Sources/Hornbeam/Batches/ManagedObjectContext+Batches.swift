@@ -78,7 +78,7 @@ extension ManagedObjectContext {
         let stack = persistentStoreCoordinator.stack
         let stores = try stack.writableSlots(for: entity).map(stack.store)
         if let store = stores.first(where: { affected?.contains($0.identifier) ?? true }) {
-            try store.requireOwnRows()
+            try store.requireNoCustomStore()
             return store
         }
         throw HornbeamError(
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
         let stack = persistentStoreCoordinator.stack
         if stack.isEmpty { _ = try stack.firstStore() }
         let stores = try stack.writableSlots(for: request).map(stack.store)
-        for store in stores { try store.requireOwnRows() }
+        for store in stores { try store.requireNoCustomStore() }
         return stores
     }
 

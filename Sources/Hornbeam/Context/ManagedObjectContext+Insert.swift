@@ -85,9 +85,9 @@ extension ManagedObjectContext {
     /// The permanent key of a new object; nil when its store is not known before the save, or assigns keys at the save.
     private func newPermanentKey(in scope: EntityScope) -> UInt64? {
         let stack = persistentStoreCoordinator.stack
-        guard parent == nil, stack.hasOnePlace, scope.slot == .first, let store = stack.only else { return nil }
+        guard parent == nil, stack.insertsIntoOnlyStore, scope.slot == .first, let store = stack.only else { return nil }
         // An error is reported at the save.
-        return try? store.newKeyIfPlain()
+        return try? store.newKeyUnlessCustom()
     }
 
     /// Gives a new object its defaults, registers it and calls its hook.

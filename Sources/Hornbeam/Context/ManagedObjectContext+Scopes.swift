@@ -80,7 +80,7 @@ extension ManagedObjectContext {
     /// Switches one store to its newest state, here and in ancestor contexts.
     private func renew(_ slot: StoreSlot) throws {
         try parent?.renew(slot)
-        snapshot = try parent?.readingSnapshot() ?? readingSnapshot().renewing(slot)
+        snapshot = try parent?.readingSnapshot() ?? readingSnapshot().refreshing(slot)
     }
 
     /// The registry key of an ID in this context.

@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: `readOnly` or `saveFailed` when no store accepts an object.
     func placeNewObjects(in stack: StoreStack) throws {
-        if stack.hasOnePlace { return }
+        if stack.insertsIntoOnlyStore { return }
         var placed: Set<ManagedObject> = []
         for object in tracker.objects.all where isToBePlaced(object) && !placed.contains(object) {
             var group = NewObjectGroup(of: object, in: self)
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
     /// Reserves keys for objects with a selected store, each with its object.
     func reserveKeys(for objects: [ManagedObject], in stack: StoreStack) throws -> [(ManagedObject, ObjectReference)] {
         if let only = stack.only {
-            if objects.count == 1, let key = try only.newKeyIfPlain() {
+            if objects.count == 1, let key = try only.newKeyUnlessCustom() {
                 return [(objects[0], ObjectReference(objects[0].scope.entity, key))]
             }
             let keys = try only.newKeys(for: objects.map(\.scope.entity))

@@ -196,7 +196,7 @@ public final class PersistentStoreCoordinator: Sendable {
     /// Objects in use keep their last known values.
     /// - Throws: `closed` when the store was not added; the error of closing. Saved data is not affected.
     public func remove(_ store: PersistentStore) throws {
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
         if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
         let entry: StoreEntry? = state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0?.store == store }) else { return nil }
@@ -219,7 +219,7 @@ public final class PersistentStoreCoordinator: Sendable {
     ///
     /// - Throws: The first error of closing; saved data is not affected.
     public func close() throws {
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
         let entries = state.withLock { state in
             let entries = state.entries.compactMap(\.self)
             state.entries = state.entries.map { _ in nil }
@@ -235,8 +235,8 @@ public final class PersistentStoreCoordinator: Sendable {
     }
 
     /// - Throws: `unsupportedRequest` in the handler of a batch insert.
-    private func requireNoBatchHere() throws {
-        for slot in stack.slots { try stack[slot]?.store.requireNoBatchHere() }
+    private func requireOutsideBatchHandler() throws {
+        for slot in stack.slots { try stack[slot]?.store.requireOutsideBatchHandler() }
     }
 
     /// Opens stores again whose disk failed during a save (`durabilityLost`); does nothing when none failed.

@@ -2,14 +2,14 @@ internal import HornbeamStore
 
 /// One result of a fetch: a row, which need not have an object yet, or an object with unsaved changes.
 enum FoundObject {
-    case stored(FoundRow)
+    case stored(ResultRow)
     case object(ManagedObject)
 }
 
 /// The results of a fetch in order. Usually no unsaved change affects them, and they are the store's result set.
 struct FoundObjects: RandomAccessCollection {
     private enum Results {
-        case rows(FoundRows)
+        case rows(ResultSet)
         /// Objects with unsaved changes are among the results.
         case mixed([FoundObject])
     }
@@ -21,18 +21,18 @@ struct FoundObjects: RandomAccessCollection {
     init(_ mixed: [FoundObject]) { results = .mixed(mixed) }
 
     /// The results when no unsaved change is among them.
-    var rows: FoundRows? { if case .rows(let rows) = results { rows } else { nil } }
+    var rows: ResultSet? { if case .rows(let rows) = results { rows } else { nil } }
 
     func makeIterator() -> Iterator {
         switch results {
         case .rows(let rows): Iterator(rows: rows.makeIterator(), mixed: [].makeIterator())
-        case .mixed(let found): Iterator(rows: FoundRows().makeIterator(), mixed: found.makeIterator())
+        case .mixed(let found): Iterator(rows: ResultSet().makeIterator(), mixed: found.makeIterator())
         }
     }
 
     /// Iterates over the rows without searching for each.
     struct Iterator: IteratorProtocol {
-        fileprivate var rows: FoundRowCursor
+        fileprivate var rows: ResultSetIterator
         fileprivate var mixed: IndexingIterator<[FoundObject]>
 
         mutating func next() -> FoundObject? { rows.next().map { .stored($0) } ?? mixed.next() }

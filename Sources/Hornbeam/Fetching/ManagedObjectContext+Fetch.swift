@@ -92,7 +92,7 @@ extension ManagedObjectContext {
         // The standard library would write into the empty array that all threads share.
         guard !rows.isEmpty else { return [] }
         return unsafe try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
-            unsafe try withUnsafeTemporaryAllocation(of: FoundRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
+            unsafe try withUnsafeTemporaryAllocation(of: ResultRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
                 var known: ManagedObject.Type?
                 var maker = FaultMaker()
                 var cursor = rows.makeIterator()
@@ -130,7 +130,7 @@ private struct FaultMaker {
     private var slot = StoreSlot.first
 
     @inline(__always)
-    mutating func object(_ row: FoundRow, _ context: ManagedObjectContext) -> ManagedObject {
+    mutating func object(_ row: ResultRow, _ context: ManagedObjectContext) -> ManagedObject {
         if let object = context.registry[row.reference.key] { return object }
         return context.makeFault(scope(row.reference, context), key: StoreSlot.local(row.reference.key), hint: row.hint)
     }

@@ -99,7 +99,7 @@ extension ManagedObjectContext {
         let cells = try scope.readingCells()
         let hash = unsafe UniqueLookup.hash(text)
         var hint = RowHint()
-        if let key = lookUp.remembered(hash), try cells.find(key, &hint) {
+        if let key = lookUp.cachedKey(hash), try cells.find(key, &hint) {
             let object = object(at: key, scope, hint)
             if unsafe try lookUp.isHolder(key, of: text, cells, &hint) { return object }
         }

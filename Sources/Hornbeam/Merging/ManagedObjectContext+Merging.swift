@@ -124,7 +124,7 @@ extension ManagedObjectContext {
     private func isNewest(_ old: StackSnapshot, _ transaction: UInt64) throws -> Bool {
         if let parent { return try parent.readingSnapshot() === old }
         let stack = persistentStoreCoordinator.stack
-        guard !reading.isAway, !reading.isPinned || old.isRetained, old.stack === stack else { return false }
+        guard !reading.isAway, !reading.isPinned || old.isPinned, old.stack === stack else { return false }
         return old.transaction >= max(stack.latestTransaction, transaction)
     }
 

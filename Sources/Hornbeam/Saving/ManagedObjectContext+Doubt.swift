@@ -25,7 +25,7 @@ extension ManagedObjectContext {
 
     /// True while a save is committed and some of its stores do not show it: reads then use the state before it.
     func staysBeforeDoubt() -> Bool {
-        guard let doubt = saving.doubt, doubt.save.isDecided, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
+        guard let doubt = saving.doubt, doubt.save.isCommitted, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
         do { try settleDoubt() } catch { return true }
         return saving.doubt != nil
     }
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
 }
 
 extension SaveDoubt {
-    init(_ save: DoubtfulSave, _ draft: SaveDraft, _ tracked: [ManagedObject]) {
+    init(_ save: InDoubtSave, _ draft: SaveDraft, _ tracked: [ManagedObject]) {
         self.save = save
         let named = tracked.filter { $0.isInserted && !$0.state.contains(.temporary) }
         inserted = draft.newKeys.map { (object: $0.0, reference: $0.1) } + named.map { (object: $0, reference: $0.reference) }

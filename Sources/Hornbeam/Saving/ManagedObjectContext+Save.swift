@@ -90,7 +90,7 @@ extension ManagedObjectContext {
             do {
                 let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
-            } catch let doubtful as DoubtfulSave {
+            } catch let doubtful as InDoubtSave {
                 saving.doubt = SaveDoubt(doubtful, draft, tracker.objects.all)
                 throw doubtful.error
             } catch let conflicts as SaveConflicts {
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
     }
 
     /// The steps after the changes are durable (SAV-12).
-    private func finish(_ draft: SaveDraft, _ receipt: StackReceipt) throws {
+    private func finish(_ draft: SaveDraft, _ receipt: StackCommitResult) throws {
         let saved = tracker.objects.all
         let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
         tracker.noteEdit()
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
     }
 
     /// Switches reads to the saved state. If this fails, the next read tries again.
-    private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
+    private func moveOn(to receipt: StackCommitResult, _ saved: [ManagedObject]) {
         if hasReadNothing { return merging.inbox.skip() }
         do {
             try move(

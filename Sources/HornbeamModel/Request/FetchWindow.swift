@@ -18,9 +18,9 @@ package struct FetchWindow: Hashable, Sendable {
 
     /// The range of the window in `count` results.
     ///
-    /// - Parameter leftOut: The number of results that were skipped before, which `count` does not include.
-    package func range(of count: Int, leftOut: Int = 0) -> Range<Int> {
-        let start = min(max(offset - leftOut, 0), count)
+    /// - Parameter skippedCount: The number of results that were skipped before, which `count` does not include.
+    package func range(of count: Int, skippedCount: Int = 0) -> Range<Int> {
+        let start = min(max(offset - skippedCount, 0), count)
         return start ..< min(limit.map { Self.sum(start, $0) } ?? count, count)
     }
 

@@ -44,7 +44,7 @@ struct BatchDeleteExecution {
         if found.allSatisfy({ Self.isPlain($0.table) }) {
             for (table, rows) in found {
                 try remove(rows, table, &change)
-                change.noteDeletion(of: rows, table)
+                change.recordDeletion(of: rows, table)
             }
             outcome.count = found.reduce(0) { $0 + $1.rows.count }
         } else {
@@ -58,7 +58,7 @@ struct BatchDeleteExecution {
             outcome.count = doomed.count
         }
         if delete.collectsObjects { outcome.objects = change.deleted }
-        try SaveExecution.keepDerivedValues(after: &change, written: [], transaction, base.reader)
+        try SaveExecution.updateDerivedValues(after: &change, written: [], transaction, base.reader)
         return (change, outcome)
     }
 
@@ -165,8 +165,8 @@ struct BatchDeleteExecution {
         var key = IndexKey()
         try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
             try index.fill(&key, from: row, of: table)
-            if key.isOutside || (index.isUnique && key.hasNull) { return true }
-            if !index.isUnique || key.isCut { key.append(objectKey: keys[position]) }
+            if key.isExcluded || (index.isUnique && key.hasNull) { return true }
+            if !index.isUnique || key.isTruncated { key.append(objectKey: keys[position]) }
             run.append(key.bytes, ObjectReference(entityIndex: table.index, key: keys[position]))
             return true
         }

@@ -13,7 +13,7 @@ final class BatchSession {
     private var change = StoreChange()
     private let store: Store
     private let table: EntityTable
-    private let announces: Bool
+    private let publishesChanges: Bool
     private let thread = BatchThread.current
     /// For each reserved block of keys: its first key, and the number of the request's row that received this key.
     private var blocks: [(key: UInt64, row: Int)] = []
@@ -26,21 +26,21 @@ final class BatchSession {
     @safe @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
-    private let writesUniqueKeysAtOnce: Bool
+    private let writesUniqueKeysImmediately: Bool
     /// Inserted rows that still need their derived attributes.
-    private var underived: [ObjectReference] = []
+    private var awaitingDerivation: [ObjectReference] = []
     /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
-    private var underivedChanges: [ObjectReference: PropertyMask] = [:]
+    private var changesAwaitingDerivation: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
 
-    init(_ store: Store, _ table: EntityTable, writesUniqueKeysAtOnce: Bool) throws {
+    init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool) throws {
         self.store = store
         self.table = table
-        self.writesUniqueKeysAtOnce = writesUniqueKeysAtOnce
-        try store.requireOwnRows()
+        self.writesUniqueKeysImmediately = writesUniqueKeysImmediately
+        try store.requireNoCustomStore()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
-        announces = !store.announcer.isIdle || store.keepsHistory
+        publishesChanges = !store.publisher.isIdle || store.keepsHistory
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in EntryRun() }
         memberEntries = table.mirrors.map { _ in EntryRun() }
@@ -50,7 +50,7 @@ final class BatchSession {
     deinit { store.batchThread.end(thread) }
 
     /// - Parameter row: The number of the row in the request, for errors.
-    func takeKey(row: Int) throws(EngineError) -> UInt64 {
+    func assignKey(row: Int) throws(EngineError) -> UInt64 {
         lastRow = row
         if nextKey == endKey {
             nextKey = try transaction.reserve(Self.keyBlock)
@@ -61,9 +61,9 @@ final class BatchSession {
         return nextKey
     }
 
-    func noteInserted(_ object: ObjectReference) {
-        if announces { change.inserted.append(object) }
-        if hasDerivations { underived.append(object) }
+    func recordInserted(_ object: ObjectReference) {
+        if publishesChanges { change.inserted.append(object) }
+        if hasDerivations { awaitingDerivation.append(object) }
     }
 
     // MARK: Entries
@@ -71,9 +71,9 @@ final class BatchSession {
     func addEntries(of object: ObjectReference, cells: [KeyCell]) throws {
         for (slot, index) in table.indexes.enumerated() {
             fill(index, cells)
-            if key.isOutside || (index.isUnique && key.hasNull) { continue }
-            if key.isCut || (index.isUnique && writesUniqueKeysAtOnce) {
-                try putAtOnce(index, object)
+            if key.isExcluded || (index.isUnique && key.hasNull) { continue }
+            if key.isTruncated || (index.isUnique && writesUniqueKeysImmediately) {
+                try putImmediately(index, object)
                 continue
             }
             if !index.isUnique { key.append(objectKey: object.key) }
@@ -93,12 +93,12 @@ final class BatchSession {
     }
 
     /// Writes an entry immediately instead of collecting it: for truncated keys, which are rare, and for unique keys that later rows look up.
-    private func putAtOnce(_ index: ValueIndex, _ object: ObjectReference) throws {
-        if key.isCut, try transaction.value(index.cutKeysName) == nil {
-            try transaction.setValue(index.cutKeysName, [1])
+    private func putImmediately(_ index: ValueIndex, _ object: ObjectReference) throws {
+        if key.isTruncated, try transaction.value(index.truncatedKeysName) == nil {
+            try transaction.setValue(index.truncatedKeysName, [1])
         }
         if index.isUnique {
-            if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
+            if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: store.schema) {
                 // A key that is written immediately belongs to the last row.
                 throw conflict(index, object, holder, row: lastRow)
             }
@@ -109,7 +109,7 @@ final class BatchSession {
         try transaction.put(key.bytes, value, in: index.tree)
     }
 
-    func enter(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws {
+    func addMember(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws {
         touch(owner, PropertyMask([mirror.link.relationship.index]))
         guard mirror.link.order == nil, let slot = table.mirrors.firstIndex(where: { $0.link === mirror.link }) else {
             let writer = MemberWriter(transaction: transaction, schema: store.schema)
@@ -125,12 +125,12 @@ final class BatchSession {
             let trees = mirror.link.forward
             unsafe try memberEntries[slot].forEachSorted { (key, object) throws(EngineError) in
                 let value = trees.memberValue(object, position: nil, schema: store.schema)
-                unsafe try value.lent { value throws(EngineError) in
+                unsafe try value.withRawBytes { value throws(EngineError) in
                     unsafe try transaction.put(key, value, in: trees.members)
                 }
             }
         }
-        try keepDerivedValues()
+        try updateDerivedValues()
     }
 
     /// The changes of the session that are to be published.
@@ -148,17 +148,17 @@ final class BatchSession {
     }
 
     private func touch(_ object: ObjectReference, _ mask: PropertyMask) {
-        if announces { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
-        if hasDerivations { underivedChanges[object, default: PropertyMask()].formUnion(mask) }
+        if publishesChanges { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
+        if hasDerivations { changesAwaitingDerivation[object, default: PropertyMask()].formUnion(mask) }
     }
 
-    private func keepDerivedValues() throws {
+    private func updateDerivedValues() throws {
         guard hasDerivations else { return }
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
-        try execution.keepDerivedValues(written: underived, inserted: underived, changed: underivedChanges)
-        underived.removeAll(keepingCapacity: true)
-        underivedChanges.removeAll(keepingCapacity: true)
-        guard announces else { return }
+        try execution.updateDerivedValues(written: awaitingDerivation, inserted: awaitingDerivation, changed: changesAwaitingDerivation)
+        awaitingDerivation.removeAll(keepingCapacity: true)
+        changesAwaitingDerivation.removeAll(keepingCapacity: true)
+        guard publishesChanges else { return }
         for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
     }
 
@@ -169,7 +169,7 @@ final class BatchSession {
             guard collision == nil else { return }
             if !index.isUnique {
                 let value = index.isPolymorphic ? number : []
-                return unsafe try value.lent { value throws(EngineError) in
+                return unsafe try value.withRawBytes { value throws(EngineError) in
                     unsafe try transaction.put(key, value, in: index.tree)
                 }
             }
@@ -184,7 +184,7 @@ final class BatchSession {
     private func putUnique(
         _ key: UnsafeRawBufferPointer, _ object: ObjectReference, _ index: ValueIndex
     ) throws(EngineError) -> Bool {
-        unsafe try UniqueKeys.value(index, object, schema: store.schema).lent { value throws(EngineError) -> Bool in
+        unsafe try UniqueKeys.value(index, object, schema: store.schema).withRawBytes { value throws(EngineError) -> Bool in
             unsafe try transaction.putNew(key, value, in: index.tree)
         }
     }

@@ -70,7 +70,7 @@ struct BatchUpdateExecution {
                 try rewrite(rows.keys, table)
             }
         }
-        try SaveExecution.keepDerivedValues(after: &change, written: outcome.objects, transaction, base.reader)
+        try SaveExecution.updateDerivedValues(after: &change, written: outcome.objects, transaction, base.reader)
         return (change, outcome)
     }
 
@@ -95,7 +95,7 @@ struct BatchUpdateExecution {
                 try patch(Array(keys[start ..< min(start + Self.stride, keys.count)]), table, &writers)
             }
         }
-        change.noteUpdate(of: rows, table, PropertyMask(update.assignments.map(\.property.index)))
+        change.recordUpdate(of: rows, table, PropertyMask(update.assignments.map(\.property.index)))
     }
 
     private func patch(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {

@@ -24,7 +24,7 @@ extension BatchWriter {
     /// - Throws: The errors of `append()`.
     package func append(_ values: [PropertyValue?], members: [Int: [ObjectReference]] = [:]) throws -> RowOutcome {
         countGivenRow()
-        return try endingOnError {
+        return try abortingOnError {
             _ = try row()
             if options.validatesValues { try validate(values) }
             let outcome: RowOutcome
@@ -43,7 +43,7 @@ extension BatchWriter {
     /// Like `append()`, for a row that was set cell by cell and has members of to-many relationships.
     package func append(members: [Int: [ObjectReference]]) throws -> UInt64 {
         countGivenRow()
-        return try endingOnError {
+        return try abortingOnError {
             _ = try row()
             return try appendRow(linking: members, partners: []).key
         }
@@ -80,7 +80,7 @@ extension BatchWriter {
             var pending = PendingRows(session.transaction, store.reader)
             for (property, value) in partners {
                 guard let target = try pending.target(value, property) else { continue }
-                try pending.meet(target, property, object)
+                try pending.linkPartner(target, property, object)
             }
             try link(object, members, &pending, session)
         }

@@ -53,7 +53,7 @@ package final class BatchWriter {
     let options: Options
     /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
     ///
-    /// Unchecked, because one thread writes a batch and accesses never overlap: the runtime checks took a tenth of the time of a row.
+    /// Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
     @safe @exclusivity(unchecked) var keyCells: [KeyCell]
     @safe @exclusivity(unchecked) private(set) var session: BatchSession?
     private var receipt = Receipt()
@@ -82,7 +82,7 @@ package final class BatchWriter {
     /// The current row.
     func row() throws -> RowBuffer {
         if let session { return session.row }
-        let session = try BatchSession(store, table, writesUniqueKeysAtOnce: options.conflictRule != .fail)
+        let session = try BatchSession(store, table, writesUniqueKeysImmediately: options.conflictRule != .fail)
         self.session = session
         return session.row
     }
@@ -99,7 +99,7 @@ package final class BatchWriter {
         case .int16: row.set(column.position, try narrow(value, to: Int16.self, property))
         default: return try set(property, PropertyValue.int(value))
         }
-        keep(property, value)
+        setKeyCell(property, value)
     }
 
     private func narrow<T: FixedWidthInteger>(
@@ -118,10 +118,10 @@ package final class BatchWriter {
         switch column.type {
         case .double, .date:
             row.set(column.position, value)
-            keep(property, value)
+            setKeyCell(property, value)
         case .float:
             row.set(column.position, Float(value))
-            keep(property, Float(value))
+            setKeyCell(property, Float(value))
         default: try set(property, PropertyValue.double(value))
         }
     }
@@ -130,7 +130,7 @@ package final class BatchWriter {
         let column = table.column(property)
         guard column.type == .bool else { return try set(property, PropertyValue.bool(value)) }
         try row().setBit(column.column, value)
-        keep(property, UInt8(value ? 1 : 0))
+        setKeyCell(property, UInt8(value ? 1 : 0))
     }
 
     /// Sets a string attribute.
@@ -159,7 +159,7 @@ package final class BatchWriter {
             return column.writeNull(to: row)
         }
         column.write(target, to: row, schema: store.schema)
-        keep(property, target.key)
+        setKeyCell(property, target.key)
     }
 
     /// Sets any attribute, or a to-one by `.objectID`, with the conversions of a save.
@@ -175,7 +175,7 @@ package final class BatchWriter {
         if keyCells[property.index].isNeeded { keyCells[property.index].set(value) }
     }
 
-    private func keep<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
+    private func setKeyCell<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
         guard keyCells[property.index].isNeeded else { return }
         unsafe withUnsafeBytes(of: value) { unsafe keyCells[property.index].set($0) }
     }
@@ -190,11 +190,11 @@ package final class BatchWriter {
     @discardableResult
     package func append() throws -> UInt64 {
         countGivenRow()
-        return try endingOnError { try appendRow() }
+        return try abortingOnError { try appendRow() }
     }
 
     /// Runs the body. Aborts the batch's transaction when the body throws.
-    func endingOnError<R>(_ body: () throws -> R) throws -> R {
+    func abortingOnError<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
         } catch {
@@ -215,15 +215,15 @@ package final class BatchWriter {
         _ session: BatchSession, _ body: (ObjectReference) throws -> Void = { _ in }
     ) throws -> ObjectReference {
         for column in required where session.row.isNull(column.column) { throw rowError(column.property.missingInBatch) }
-        let key = try session.takeKey(row: rowNumber)
+        let key = try session.assignKey(row: rowNumber)
         session.row.set(EntityTable.versionColumn, UInt32(1))
         try session.transaction.put(session.row, key: key, in: table.tree)
         let object = ObjectReference(entityIndex: table.index, key: key)
         try session.addEntries(of: object, cells: keyCells)
         for mirror in table.mirrors {
-            if let owner = owners[mirror.column.property.index] { try session.enter(object, owner, mirror) }
+            if let owner = owners[mirror.column.property.index] { try session.addMember(object, owner, mirror) }
         }
-        session.noteInserted(object)
+        session.recordInserted(object)
         startRow(session)
         try body(object)
         try countRow()
@@ -280,7 +280,7 @@ package final class BatchWriter {
         change.author = options.author
         change.contextName = options.contextName
         change.originator = options.originator
-        receipt.transaction = try store.commit(session.transaction, durability, announcing: change)
+        receipt.transaction = try store.commit(session.transaction, durability, publishing: change)
     }
 }
 

@@ -61,13 +61,13 @@ struct ColumnWriter {
         if let step, let number = step.value(in: row) { return append(number) }
         let object = ObjectReference(entityIndex: table.index, key: key)
         let value = try expression.value(with: StoredObject(object, row: row, table: table, snapshot: base))
-        let held = try column.coerced(value.storableValue)
-        try column.property.checkInBatch(held, validating: isValidating)
-        append(held)
+        let converted = try column.coerced(value.storableValue)
+        try column.property.checkInBatch(converted, validating: isValidating)
+        append(converted)
     }
 
     func write(_ keys: [UInt64], _ transaction: WriteTransaction, _ table: EntityTable) throws(EngineError) {
-        unsafe try cells.lent { cells throws(EngineError) in
+        unsafe try cells.withRawBytes { cells throws(EngineError) in
             unsafe try transaction.patch(
                 column.column, of: keys, values: cells, nulls: hasNulls ? nulls : nil, in: table.tree)
         }
@@ -127,7 +127,7 @@ struct IntegerStep {
     /// True if the addition keeps every cell in the range of its type. Cells of null rows are zero.
     func staysInRange(in view: TableView) throws(EngineError) -> Bool {
         let threads = ScanThreads()
-        let windows = try view.windows(max(1, min(threads.most, view.count / threads.cellsEach)))
+        let windows = try view.windows(max(1, min(threads.most, view.count / threads.cellsPerThreadMin)))
         var results = [Result<Bool, EngineError>](repeating: .success(true), count: windows.count)
         unsafe results.withUnsafeMutableBufferPointer { results in
             let results = unsafe results

@@ -63,7 +63,7 @@ struct KeyCell {
             case .decimal: DecimalCode.decode(bytes).map { .decimal($0) } ?? .null
             case .composite: CompositeCode.decode(bytes).map { .dictionary($0) } ?? .null
             case .reference:
-                unsafe .objectID(ManagedObjectID(origin: StoredColumn.anywhere, reference: raw.loadUnaligned(as: UInt64.self)))
+                unsafe .objectID(ManagedObjectID(origin: StoredColumn.placeholderOrigin, reference: raw.loadUnaligned(as: UInt64.self)))
             }
         }
     }

@@ -8,15 +8,15 @@ struct PendingRows {
     private var order: [ObjectReference] = []
     private var values: [ObjectReference: [Int: PropertyValue]] = [:]
     /// True for rows that the batch deletes; they receive no values.
-    private let isGone: (ObjectReference) -> Bool
+    private let isDeleted: (ObjectReference) -> Bool
 
     init(
         _ transaction: WriteTransaction, _ reader: RowReader,
-        isGone: @escaping (ObjectReference) -> Bool = { _ in false }
+        isDeleted: @escaping (ObjectReference) -> Bool = { _ in false }
     ) {
         self.transaction = transaction
         self.reader = reader
-        self.isGone = isGone
+        self.isDeleted = isDeleted
     }
 
     var isEmpty: Bool { order.isEmpty }
@@ -29,18 +29,18 @@ struct PendingRows {
         put(value, property, object)
         if old == target { return }
         if let old, try current(inverse, of: old) == object { put(.null, inverse, old) }
-        if let target { try meet(target, property, object) }
+        if let target { try linkPartner(target, property, object) }
     }
 
     /// Links a target to its new partner in a one-to-one relationship, and sets the relationship of its former partner to null.
-    mutating func meet(_ target: ObjectReference, _ property: PropertyDescription, _ object: ObjectReference) throws {
+    mutating func linkPartner(_ target: ObjectReference, _ property: PropertyDescription, _ object: ObjectReference) throws {
         guard let inverse = property.inverse else { return }
         if let rival = try current(inverse, of: target), rival != object { put(.null, property, rival) }
         put(.objectID(reader.origins.objectID(object)), inverse, target)
     }
 
     mutating func put(_ value: PropertyValue, _ property: PropertyDescription, _ object: ObjectReference) {
-        if isGone(object) { return }
+        if isDeleted(object) { return }
         if values[object] == nil { order.append(object) }
         values[object, default: [:]][property.index] = value
     }
@@ -94,7 +94,7 @@ struct PendingRows {
 extension UpdateValues {
     /// - Parameter new: By property index.
     init(_ table: EntityTable, key: UInt64, version: UInt32, _ new: [Int: PropertyValue]) throws {
-        let values = try table.held(new.map { (table.entity.properties[$0], $1) })
+        let values = try table.converted(new.map { (table.entity.properties[$0], $1) })
         self.init(table: table, key: key, version: version, mask: PropertyMask(new.keys), values: values)
     }
 }

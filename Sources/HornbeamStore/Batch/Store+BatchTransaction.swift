@@ -5,7 +5,7 @@ extension Store {
     /// Begins a transaction, and returns it with the snapshot on which it starts. Other transactions wait, so reads of the snapshot stay valid.
     func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
         try requireWritable()
-        try requireOwnRows()
+        try requireNoCustomStore()
         let transaction = try beginTransaction()
         do {
             try waitForBase(of: transaction)
@@ -36,7 +36,7 @@ extension Store {
         change.kind = .batch
         change.author = origin.author
         change.contextName = origin.contextName
-        outcome.transaction = try commit(transaction, durability, announcing: change)
+        outcome.transaction = try commit(transaction, durability, publishing: change)
         if !collectsObjects { outcome.objects = [] }
         return outcome
     }

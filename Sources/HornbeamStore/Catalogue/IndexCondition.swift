@@ -13,7 +13,7 @@ struct IndexCondition: Sendable {
         conjuncts = PredicateAnalysis(predicate).conjuncts
     }
 
-    /// Returns false when the evaluation fails. Indexes whose predicate can fail are not storable (see `followsFromRow`).
+    /// Returns false when the evaluation fails. Indexes whose predicate can fail are not storable (see `dependsOnRowAlone`).
     func holds(_ values: [String: PropertyValue]) -> Bool { (try? predicate.evaluate(with: values)) ?? false }
 
     /// True when every object that satisfies a request's conditions is in the index.
@@ -30,16 +30,16 @@ extension PredicateAnalysis.Conjunct {
         else { return false }
         if wanted.comparator == .notEqual, wanted.value.isNull { return term.excludesNull }
         switch term.comparator {
-        case .equal where !term.value.isNull: return wanted.holds(surely: term.value)
+        case .equal where !term.value.isNull: return wanted.holds(forAllEqualTo: term.value)
         case .in:
             guard case .array(let values) = term.value, !values.isEmpty else { return false }
-            return values.allSatisfy { wanted.holds(surely: $0) }
+            return values.allSatisfy { wanted.holds(forAllEqualTo: $0) }
         case .greaterThan, .greaterThanOrEqual:
             guard [.greaterThan, .greaterThanOrEqual].contains(wanted.comparator), term.options == wanted.options else { return false }
-            return wanted.holds(surely: term.value) || (term.comparator == .greaterThan && term.value == wanted.value)
+            return wanted.holds(forAllEqualTo: term.value) || (term.comparator == .greaterThan && term.value == wanted.value)
         case .lessThan, .lessThanOrEqual:
             guard [.lessThan, .lessThanOrEqual].contains(wanted.comparator), term.options == wanted.options else { return false }
-            return wanted.holds(surely: term.value) || (term.comparator == .lessThan && term.value == wanted.value)
+            return wanted.holds(forAllEqualTo: term.value) || (term.comparator == .lessThan && term.value == wanted.value)
         default: return false
         }
     }
@@ -52,7 +52,7 @@ extension PredicateAnalysis.Term {
     /// Returns true only if the comparison is certainly true for every value that equals the constant.
     ///
     /// Returns false for numbers of different types, because several decimals equal the same nearest double.
-    fileprivate func holds(surely constant: PropertyValue) -> Bool {
+    fileprivate func holds(forAllEqualTo constant: PropertyValue) -> Bool {
         switch (constant, value) {
         case (.int, .int), (.double, .double), (.decimal, .decimal): break
         case (.int, _), (.double, _), (.decimal, _): return false
@@ -71,7 +71,7 @@ extension FetchIndex {
     /// True when the elements can be keys and the entries depend on the row alone. The store ignores other indexes (MOD-9).
     var isStorable: Bool {
         guard !definition.elements.isEmpty else { return false }
-        if let condition, !condition.node.followsFromRow(of: entity) { return false }
+        if let condition, !condition.node.dependsOnRowAlone(of: entity) { return false }
         return definition.elements.allSatisfy { $0.kind == .binary && $0.keyType(in: entity) != nil }
     }
 }
@@ -80,7 +80,7 @@ extension FetchIndexElement {
     /// The type of the element's keys; nil when the element cannot be a key.
     func keyType(in entity: EntityDescription) -> CellType? {
         guard isExpression else { return PropertyPath(property, in: entity)?.keyType }
-        guard let expression = try? FetchExpression(format: property), expression.node.followsFromRow(of: entity) else { return nil }
+        guard let expression = try? FetchExpression(format: property), expression.node.dependsOnRowAlone(of: entity) else { return nil }
         switch try? expression.validatedType(for: entity) {
         case .string: return .string
         case .number: return .double
@@ -100,31 +100,31 @@ extension PropertyPath {
 
 extension FetchPredicate.Node {
     /// True when the predicate's result depends on the row alone, does not change with time, and its evaluation cannot fail.
-    func followsFromRow(of entity: EntityDescription) -> Bool {
+    func dependsOnRowAlone(of entity: EntityDescription) -> Bool {
         switch self {
         case .constant: true
         case .block: false
-        case .not(let node): node.followsFromRow(of: entity)
-        case .and(let nodes), .or(let nodes): nodes.allSatisfy { $0.followsFromRow(of: entity) }
+        case .not(let node): node.dependsOnRowAlone(of: entity)
+        case .and(let nodes), .or(let nodes): nodes.allSatisfy { $0.dependsOnRowAlone(of: entity) }
         case .comparison(let comparison):
             comparison.modifier == .direct && comparison.comparator != .matches && comparison.comparator != .typeConformsTo
-                && comparison.left.followsFromRow(of: entity) && comparison.right.followsFromRow(of: entity)
+                && comparison.left.dependsOnRowAlone(of: entity) && comparison.right.dependsOnRowAlone(of: entity)
         }
     }
 }
 
 extension FetchExpression.Node {
-    func followsFromRow(of entity: EntityDescription) -> Bool {
+    func dependsOnRowAlone(of entity: EntityDescription) -> Bool {
         switch self {
         case .constant(.objectID): false
         case .constant: true
         case .keyPath(.evaluatedObject, let steps): Self.isStored(steps, in: entity)
         case .function(let function, let nodes):
-            !function.isVolatile && nodes.allSatisfy { $0.followsFromRow(of: entity) }
-        case .aggregate(let nodes): nodes.allSatisfy { $0.followsFromRow(of: entity) }
+            !function.isVolatile && nodes.allSatisfy { $0.dependsOnRowAlone(of: entity) }
+        case .aggregate(let nodes): nodes.allSatisfy { $0.dependsOnRowAlone(of: entity) }
         case .conditional(let condition, let yes, let no):
-            condition.followsFromRow(of: entity) && yes.followsFromRow(of: entity) && no.followsFromRow(of: entity)
-        case .cast(let node, _): node.followsFromRow(of: entity)
+            condition.dependsOnRowAlone(of: entity) && yes.dependsOnRowAlone(of: entity) && no.dependsOnRowAlone(of: entity)
+        case .cast(let node, _): node.dependsOnRowAlone(of: entity)
         case .keyPath, .evaluatedObject, .variable, .set, .subquery, .anyKey, .index, .assignment, .block, .fetch: false
         }
     }

@@ -179,7 +179,7 @@ enum TreeName {
     static func order(_ number: Int) -> String { "order/\(number)" }
     static func index(_ number: Int, isUnique: Bool) -> String { (isUnique ? "unique/" : "index/") + "\(number)" }
     /// The name of the stored value that marks an index with truncated keys.
-    static func cutKeys(_ tree: String) -> String { "cut" + tree[(tree.lastIndex(of: "/") ?? tree.startIndex)...] }
+    static func truncatedKeysMark(_ tree: String) -> String { "cut" + tree[(tree.lastIndex(of: "/") ?? tree.startIndex)...] }
 }
 
 extension Catalogue {

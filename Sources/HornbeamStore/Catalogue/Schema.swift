@@ -16,8 +16,8 @@ final class Schema: Sendable {
     private let entityIndexes: [Int32]
     /// The link index of each to-many, by `entity.index` and property index; nil for other properties.
     private let linksByOwner: [[LinkIndex?]]
-    /// The index that finds objects by the value of one attribute (see `isLookUp`); a unique index is preferred.
-    private let lookUps: [ObjectIdentifier: ValueIndex]
+    /// The index that finds objects by the value of one attribute (see `isLookupIndex`); a unique index is preferred.
+    private let lookupIndexes: [ObjectIdentifier: ValueIndex]
 
     init(
         model: ManagedObjectModel, catalogue: Catalogue, tables: [EntityTable?], links: [LinkIndex], indexes: [ValueIndex]
@@ -35,8 +35,8 @@ final class Schema: Sendable {
             numbers[stored.number] = Int32(entity.index)
         }
         entityIndexes = numbers
-        lookUps = Dictionary(
-            indexes.filter(\.isLookUp).map { (ObjectIdentifier($0.elements[0].property), $0) },
+        lookupIndexes = Dictionary(
+            indexes.filter(\.isLookupIndex).map { (ObjectIdentifier($0.elements[0].property), $0) },
             uniquingKeysWith: { first, second in second.isUnique && !first.isUnique ? second : first })
         linksByOwner = model.entities.map { entity in
             var slots = [LinkIndex?](repeating: nil, count: entity.properties.count)
@@ -78,7 +78,7 @@ final class Schema: Sendable {
     }
 
     /// The index that finds objects by the value of an attribute. If a subentity declares it, it contains only rows of that subentity.
-    func lookUpIndex(of property: PropertyDescription) -> ValueIndex? { lookUps[ObjectIdentifier(property)] }
+    func lookupIndex(of property: PropertyDescription) -> ValueIndex? { lookupIndexes[ObjectIdentifier(property)] }
 
     /// The to-many relationships of an entity by property index; nil elsewhere.
     func links(ofOwner index: Int32) -> [LinkIndex?] { linksByOwner[Int(index)] }
@@ -86,7 +86,7 @@ final class Schema: Sendable {
 
 extension ValueIndex {
     /// True when the index contains the unmodified values of one attribute, of every row that has a value.
-    fileprivate var isLookUp: Bool {
+    fileprivate var isLookupIndex: Bool {
         isPlain && elements.count == 1 && elements[0].collation == .binary && elements[0].type != .reference
             && elements[0].type != .objectID
     }

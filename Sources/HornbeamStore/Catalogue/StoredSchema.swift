@@ -52,15 +52,15 @@ struct StoredSchema {
 
 extension ManagedObjectModel {
     /// The models last found equal to stored bytes. Comparing two definitions is faster than encoding a model.
-    private static let storedLast = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
-    private static let storedMost = 8
+    private static let recentModels = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
+    private static let recentModelsMax = 8
 
     /// True if the stored bytes encode this model.
     func isStored(as bytes: [UInt8]) throws -> Bool {
-        if let known = Self.storedLast.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
+        if let known = Self.recentModels.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
         guard try encoded() == bytes else { return false }
-        Self.storedLast.withLock { last in
-            if last.count == Self.storedMost { last.removeFirst() }
+        Self.recentModels.withLock { last in
+            if last.count == Self.recentModelsMax { last.removeFirst() }
             last.append((bytes, definition))
         }
         return true
@@ -69,15 +69,15 @@ extension ManagedObjectModel {
 
 extension Catalogue {
     /// The last decoded catalogues. Decoding takes a large part of opening a store, and a process often opens the same store again.
-    private static let decodedLast = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
-    private static let decodedMost = 8
+    private static let recentCatalogues = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
+    private static let recentCataloguesMax = 8
 
     /// Nil for bytes that this version cannot decode.
     fileprivate static func decoded(_ bytes: [UInt8]) -> Catalogue? {
-        if let known = decodedLast.withLock({ $0.first { $0.bytes == bytes }?.catalogue }) { return known }
+        if let known = recentCatalogues.withLock({ $0.first { $0.bytes == bytes }?.catalogue }) { return known }
         guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)) else { return nil }
-        decodedLast.withLock { last in
-            if last.count == decodedMost { last.removeFirst() }
+        recentCatalogues.withLock { last in
+            if last.count == recentCataloguesMax { last.removeFirst() }
             last.append((bytes, catalogue))
         }
         return catalogue

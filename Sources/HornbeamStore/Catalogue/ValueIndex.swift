@@ -45,7 +45,7 @@ final class ValueIndex: Sendable {
     /// True when every key component is a cell of the row and the index is not partial.
     let isPlain: Bool
     /// For a constraint on one text within one entity: a cache of the objects found by text.
-    let memo: UniqueLookupCache?
+    let lookupCache: UniqueLookupCache?
 
     init(
         entity: EntityDescription, name: String?, elements: [Element], isPolymorphic: Bool, tree: TreeID,
@@ -58,7 +58,7 @@ final class ValueIndex: Sendable {
         self.condition = condition
         isPlain = condition == nil && elements.allSatisfy { $0.source == .cell }
         let isText = elements.count == 1 && elements[0].type == .string && elements[0].collation == .binary
-        memo = name == nil && isPlain && isText && !isPolymorphic ? UniqueLookupCache() : nil
+        lookupCache = name == nil && isPlain && isText && !isPolymorphic ? UniqueLookupCache() : nil
         var names = condition?.predicate.node.rowProperties ?? []
         for element in elements {
             names.insert(element.property.name)
@@ -73,10 +73,10 @@ final class ValueIndex: Sendable {
     var isUnique: Bool { name == nil }
 
     /// True when keys contain text or bytes, which may be truncated.
-    var mayCutKeys: Bool { elements.contains { $0.type.isVariable } }
+    var mayTruncateKeys: Bool { elements.contains { $0.type.isVariable } }
 
     /// The name of the stored value that is set when the index contains a truncated key.
-    var cutKeysName: String { "cut/\(number)" }
+    var truncatedKeysName: String { "cut/\(number)" }
 
     /// `Book(title, year desc)`
     var title: String {

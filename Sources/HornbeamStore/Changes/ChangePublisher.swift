@@ -11,7 +11,7 @@ final class ChangePublisher: Sendable {
 
     private let state = Guarded(State())
 
-    func announce(_ change: StoreChange) {
+    func publish(_ change: StoreChange) {
         for observer in state.withLock({ $0.observers }) { observer.body(change) }
     }
 
@@ -33,15 +33,15 @@ final class ChangePublisher: Sendable {
 
 /// A subscription. It ends when it is cancelled or released.
 package final class StoreObservation: Sendable {
-    private let announcer: ChangePublisher
+    private let publisher: ChangePublisher
     private let id: UInt64
 
-    init(_ announcer: ChangePublisher, _ body: @escaping ChangePublisher.Observer) {
-        self.announcer = announcer
-        id = announcer.add(body)
+    init(_ publisher: ChangePublisher, _ body: @escaping ChangePublisher.Observer) {
+        self.publisher = publisher
+        id = publisher.add(body)
     }
 
-    package func cancel() { announcer.remove(id) }
+    package func cancel() { publisher.remove(id) }
 
     deinit { cancel() }
 }

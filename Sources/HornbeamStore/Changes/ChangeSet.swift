@@ -111,73 +111,73 @@ package struct ChangeSet: Sendable {
     /// An identifier of the caller, returned in `StoreChange.originator`.
     package var originator: UInt64 = 0
     /// Zero or one element. It keeps the struct small, because a change set is copied several times on its way to the store.
-    private var rest: [RareParts] = []
+    private var rareParts: [RareParts] = []
 
     package init() {}
 
     package var updates: [Update] {
-        get { rest.isEmpty ? [] : rest[0].updates }
+        get { rareParts.isEmpty ? [] : rareParts[0].updates }
         _modify {
-            haveRest()
-            yield &rest[0].updates
+            makeRareParts()
+            yield &rareParts[0].updates
         }
     }
 
     package var deletes: [Delete] {
-        get { rest.isEmpty ? [] : rest[0].deletes }
+        get { rareParts.isEmpty ? [] : rareParts[0].deletes }
         _modify {
-            haveRest()
-            yield &rest[0].deletes
+            makeRareParts()
+            yield &rareParts[0].deletes
         }
     }
 
     package var links: [Link] {
-        get { rest.isEmpty ? [] : rest[0].links }
+        get { rareParts.isEmpty ? [] : rareParts[0].links }
         _modify {
-            haveRest()
-            yield &rest[0].links
+            makeRareParts()
+            yield &rareParts[0].links
         }
     }
 
     package var checks: [Check] {
-        get { rest.isEmpty ? [] : rest[0].checks }
+        get { rareParts.isEmpty ? [] : rareParts[0].checks }
         _modify {
-            haveRest()
-            yield &rest[0].checks
+            makeRareParts()
+            yield &rareParts[0].checks
         }
     }
 
     package var author: String? {
-        get { rest.isEmpty ? nil : rest[0].author }
+        get { rareParts.isEmpty ? nil : rareParts[0].author }
         set {
-            if newValue == nil, rest.isEmpty { return }
-            haveRest()
-            rest[0].author = newValue
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].author = newValue
         }
     }
 
     package var contextName: String? {
-        get { rest.isEmpty ? nil : rest[0].contextName }
+        get { rareParts.isEmpty ? nil : rareParts[0].contextName }
         set {
-            if newValue == nil, rest.isEmpty { return }
-            haveRest()
-            rest[0].contextName = newValue
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].contextName = newValue
         }
     }
 
-    private mutating func haveRest() {
-        if rest.isEmpty { rest.append(RareParts()) }
+    private mutating func makeRareParts() {
+        if rareParts.isEmpty { rareParts.append(RareParts()) }
     }
 
     /// True when there are only new objects, and neither author nor context has a name.
-    var onlyInserts: Bool { rest.isEmpty }
+    var onlyInserts: Bool { rareParts.isEmpty }
 
     /// The estimated cost of executing the change set: the number of objects and members, and the KiB of the values.
     var weight: Int {
         var bytes = 0
-        for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].heldBytes } }
+        for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].payloadBytes } }
         if onlyInserts { return inserts.count + bytes / 1024 }
-        for update in updates { for (_, value) in update.values { bytes += value.heldBytes } }
+        for update in updates { for (_, value) in update.values { bytes += value.payloadBytes } }
         let members = links.reduce(0) { $0 + 1 + $1.added.count + $1.removed.count + ($1.order?.count ?? 0) }
         return inserts.count + updates.count + deletes.count + checks.count + members + bytes / 1024
     }
@@ -189,18 +189,18 @@ package struct ChangeSet: Sendable {
 
 extension PropertyValue {
     /// The bytes of a text or of data, also inside a composite; 0 for values of fixed size.
-    fileprivate var heldBytes: Int {
+    fileprivate var payloadBytes: Int {
         switch self {
         case .string(let text): text.utf8.count
         case .data(let data): data.count
         case .uri(let url): url.relativeString.utf8.count
-        case .dictionary(let parts): parts.values.reduce(0) { $0 + $1.heldBytes }
+        case .dictionary(let parts): parts.values.reduce(0) { $0 + $1.payloadBytes }
         default: 0
         }
     }
 }
 
 /// The result of a save. Inserted rows have version 1, updated rows one more than expected.
-package struct SaveReceipt: Sendable {
+package struct CommitResult: Sendable {
     package var transaction: UInt64
 }

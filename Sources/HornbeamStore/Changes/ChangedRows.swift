@@ -23,44 +23,44 @@ extension StoreChange {
     package var updated: [Updated] {
         get {
             updatedRows.isEmpty
-                ? namedUpdates
-                : (namedUpdates + updatedRows.flatMap { rows in
+                ? listedUpdates
+                : (listedUpdates + updatedRows.flatMap { rows in
                     rows.references.map { Updated(reference: $0, properties: rows.properties) }
                 }).sorted { $0.reference < $1.reference }
         }
         _modify {
             if !updatedRows.isEmpty {
-                namedUpdates = updated
+                listedUpdates = updated
                 updatedRows = []
             }
-            yield &namedUpdates
+            yield &listedUpdates
         }
     }
 
     package var deleted: [ObjectReference] {
-        get { deletedRows.isEmpty ? namedDeletions : (namedDeletions + deletedRows.flatMap(\.references)).sorted() }
+        get { deletedRows.isEmpty ? listedDeletions : (listedDeletions + deletedRows.flatMap(\.references)).sorted() }
         _modify {
             if !deletedRows.isEmpty {
-                namedDeletions = deleted
+                listedDeletions = deleted
                 deletedRows = []
             }
-            yield &namedDeletions
+            yield &listedDeletions
         }
     }
 
     /// The number of objects, in O(1).
     package var count: Int {
         if onlyInserts { return inserted.count }
-        return inserted.count + namedUpdates.count + namedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }
+        return inserted.count + listedUpdates.count + listedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }
     }
 
     package var isEmpty: Bool { count == 0 }
 
-    mutating func noteUpdate(of rows: RowSelection, _ table: EntityTable, _ properties: PropertyMask) {
+    mutating func recordUpdate(of rows: RowSelection, _ table: EntityTable, _ properties: PropertyMask) {
         updatedRows.append(ChangedRows(entityIndex: table.index, rows: rows, properties: properties))
     }
 
-    mutating func noteDeletion(of rows: RowSelection, _ table: EntityTable) {
+    mutating func recordDeletion(of rows: RowSelection, _ table: EntityTable) {
         deletedRows.append(ChangedRows(entityIndex: table.index, rows: rows))
     }
 }

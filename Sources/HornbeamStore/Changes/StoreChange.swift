@@ -9,9 +9,9 @@ package struct StoreChange: Sendable {
     private struct RareParts: Sendable {
         var author: String?
         var contextName: String?
-        var namedUpdates: [Updated] = []
+        var listedUpdates: [Updated] = []
         var updatedRows: [ChangedRows] = []
-        var namedDeletions: [ObjectReference] = []
+        var listedDeletions: [ObjectReference] = []
         var deletedRows: [ChangedRows] = []
         var label: String?
         var preserved: [ObjectReference: [UInt8]] = [:]
@@ -25,86 +25,86 @@ package struct StoreChange: Sendable {
     /// The kind of the commit in history.
     package var kind = HistoryRecord.Kind.save
     /// Zero or one element. It keeps the struct small, because a change is copied for each subscriber.
-    private var rest: [RareParts] = []
+    private var rareParts: [RareParts] = []
 
     package init() {}
 
     package var author: String? {
-        get { rest.isEmpty ? nil : rest[0].author }
+        get { rareParts.isEmpty ? nil : rareParts[0].author }
         set {
-            if newValue == nil, rest.isEmpty { return }
-            haveRest()
-            rest[0].author = newValue
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].author = newValue
         }
     }
 
     package var contextName: String? {
-        get { rest.isEmpty ? nil : rest[0].contextName }
+        get { rareParts.isEmpty ? nil : rareParts[0].contextName }
         set {
-            if newValue == nil, rest.isEmpty { return }
-            haveRest()
-            rest[0].contextName = newValue
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].contextName = newValue
         }
     }
 
     package var label: String? {
-        get { rest.isEmpty ? nil : rest[0].label }
+        get { rareParts.isEmpty ? nil : rareParts[0].label }
         set {
-            if newValue == nil, rest.isEmpty { return }
-            haveRest()
-            rest[0].label = newValue
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].label = newValue
         }
     }
 
     // `updated` and `deleted` are declared in ChangedRows.swift.
 
-    var namedUpdates: [Updated] {
-        get { rest.isEmpty ? [] : rest[0].namedUpdates }
+    var listedUpdates: [Updated] {
+        get { rareParts.isEmpty ? [] : rareParts[0].listedUpdates }
         _modify {
-            haveRest()
-            yield &rest[0].namedUpdates
+            makeRareParts()
+            yield &rareParts[0].listedUpdates
         }
     }
 
     var updatedRows: [ChangedRows] {
-        get { rest.isEmpty ? [] : rest[0].updatedRows }
+        get { rareParts.isEmpty ? [] : rareParts[0].updatedRows }
         _modify {
-            haveRest()
-            yield &rest[0].updatedRows
+            makeRareParts()
+            yield &rareParts[0].updatedRows
         }
     }
 
-    var namedDeletions: [ObjectReference] {
-        get { rest.isEmpty ? [] : rest[0].namedDeletions }
+    var listedDeletions: [ObjectReference] {
+        get { rareParts.isEmpty ? [] : rareParts[0].listedDeletions }
         _modify {
-            haveRest()
-            yield &rest[0].namedDeletions
+            makeRareParts()
+            yield &rareParts[0].listedDeletions
         }
     }
 
     var deletedRows: [ChangedRows] {
-        get { rest.isEmpty ? [] : rest[0].deletedRows }
+        get { rareParts.isEmpty ? [] : rareParts[0].deletedRows }
         _modify {
-            haveRest()
-            yield &rest[0].deletedRows
+            makeRareParts()
+            yield &rareParts[0].deletedRows
         }
     }
 
     /// The encoded values of deleted objects that history preserves.
     var preserved: [ObjectReference: [UInt8]] {
-        get { rest.isEmpty ? [:] : rest[0].preserved }
+        get { rareParts.isEmpty ? [:] : rareParts[0].preserved }
         _modify {
-            haveRest()
-            yield &rest[0].preserved
+            makeRareParts()
+            yield &rareParts[0].preserved
         }
     }
 
-    private mutating func haveRest() {
-        if rest.isEmpty { rest.append(RareParts()) }
+    private mutating func makeRareParts() {
+        if rareParts.isEmpty { rareParts.append(RareParts()) }
     }
 
     /// True when there are no changes except `inserted`, and neither author nor context nor stage has a name.
-    var onlyInserts: Bool { rest.isEmpty }
+    var onlyInserts: Bool { rareParts.isEmpty }
 
     /// The change without the preserved values, which only history needs.
     package var forContexts: StoreChange {

@@ -18,7 +18,7 @@ extension Store {
 
     /// Rewrites all pages without gaps and removes the old page files.
     package func compact(progress: ((StoreProgress) throws -> Void)? = nil) throws {
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
         try finishDeferredMigration()
         let relay = ProgressRelay(progress)
         try relay.translated { () throws(EngineError) in try engine.compact(progress: relay.engineReport) }

@@ -106,9 +106,9 @@ struct StoreCheck {
         var indexKey = IndexKey()
         for index in table.indexes {
             try index.fill(&indexKey, from: row, of: table)
-            if indexKey.isOutside || (index.isUnique && indexKey.hasNull) { continue }
+            if indexKey.isExcluded || (index.isUnique && indexKey.hasNull) { continue }
             expected[index.number, default: 0] += 1
-            if indexKey.isCut || !index.isUnique { indexKey.append(objectKey: key) }
+            if indexKey.isTruncated || !index.isUnique { indexKey.append(objectKey: key) }
             try check(index, indexKey.bytes, object)
         }
         for case let column? in table.columns where column.type == .reference && !row.isNull(column.column) {
@@ -121,8 +121,8 @@ struct StoreCheck {
         guard let value = try snapshot.engineSnapshot.index(index.tree).get(key) else {
             return problem("\(name) is missing in the index \(index.title).")
         }
-        let found = unsafe try key.lent { (key) throws(EngineError) -> ObjectReference in
-            unsafe try value.lent { (value) throws(EngineError) -> ObjectReference in
+        let found = unsafe try key.withRawBytes { (key) throws(EngineError) -> ObjectReference in
+            unsafe try value.withRawBytes { (value) throws(EngineError) -> ObjectReference in
                 unsafe try index.reference(key, value, schema: schema)
             }
         }

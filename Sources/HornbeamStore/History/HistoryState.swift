@@ -80,7 +80,7 @@ enum HistoryState {
         try EngineError.translated { () throws(EngineError) in try transaction.setValue(consumersName, bytes) }
     }
 
-    static func forget(in transaction: WriteTransaction) throws(EngineError) {
+    static func removeAll(in transaction: WriteTransaction) throws(EngineError) {
         try transaction.setValue(floorName, nil)
         try transaction.setValue(consumersName, nil)
     }

@@ -12,14 +12,14 @@ final class UniqueLookupCache: Sendable {
     private static let lineWords = 8
     private static let keyMask: UInt64 = 1 << 48 - 1
     /// The number of successful lookups after which the cache is allocated.
-    private static let usesMin = 64
+    private static let lookupsBeforeAllocation = 64
 
     private typealias Word = Atomic<UInt64>
 
     private let words = Atomic<UInt>(0)
     private let lineMask = Atomic<Int>(0)
     private let uses = Atomic<Int>(0)
-    private let makesRoom = Atomic<Bool>(false)
+    private let isAllocating = Atomic<Bool>(false)
     private let mapping = Atomic<UInt>(0)
     private let mappedBytes = Atomic<Int>(0)
 
@@ -44,7 +44,7 @@ final class UniqueLookupCache: Sendable {
     /// when the cache is allocated.
     func note(_ hash: UInt64, _ key: UInt64, entries: Int, bytes: Int) {
         guard key <= Self.keyMask else { return }
-        guard let line = unsafe line(of: hash) else { return makeRoom(entries: entries, bytes: bytes) }
+        guard let line = unsafe line(of: hash) else { return allocate(entries: entries, bytes: bytes) }
         let word = (hash & ~Self.keyMask) | key
         let place = (0 ..< Self.lineWords).first { place in
             let old = unsafe line[place].load(ordering: .relaxed)
@@ -61,9 +61,9 @@ final class UniqueLookupCache: Sendable {
     }
 
     /// After enough lookups, allocates at least one word for each entry of the index, up to the memory limit.
-    private func makeRoom(entries: Int, bytes: Int) {
-        guard uses.wrappingAdd(1, ordering: .relaxed).newValue > Self.usesMin,
-            makesRoom.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    private func allocate(entries: Int, bytes: Int) {
+        guard uses.wrappingAdd(1, ordering: .relaxed).newValue > Self.lookupsBeforeAllocation,
+            isAllocating.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         var lines = 16
         while lines * Self.lineWords < entries + entries / 2, lines * 128 <= bytes { lines *= 2 }

@@ -13,7 +13,7 @@ extension MigrationDraft {
         for wanted in Catalogue(model: new).indexes {
             guard let entity = new.entitiesByName[wanted.entity] else { continue }
             var step = IndexStep(stored: wanted, isBuilt: true)
-            if let kept = try keptIndex(wanted, entity) {
+            if let kept = try reusableIndex(wanted, entity) {
                 step.stored.number = kept.number
                 step.isBuilt = false
             } else {
@@ -26,7 +26,7 @@ extension MigrationDraft {
     }
 
     /// The index of the old version whose entries the new index can use; nil when there is none.
-    private func keptIndex(_ wanted: Catalogue.StoredIndex, _ entity: EntityDescription) throws(EngineError) -> Catalogue.StoredIndex? {
+    private func reusableIndex(_ wanted: Catalogue.StoredIndex, _ entity: EntityDescription) throws(EngineError) -> Catalogue.StoredIndex? {
         for old in old.catalogue.indexes where (old.name == nil) == (wanted.name == nil) {
             guard !indexes.contains(where: { $0.stored.number == old.number }), old.isPolymorphic == wanted.isPolymorphic else { continue }
             if try hasEntries(of: wanted, entity, old) { return old }
@@ -64,22 +64,22 @@ extension MigrationDraft {
             }
             if new.isExpression == true {
                 let names = (try? FetchExpression(format: new.property))?.node.rowProperties ?? []
-                return new.property == before.property && names.allSatisfy { keptName(of: $0, in: step) == $0 }
+                return new.property == before.property && names.allSatisfy { unchangedColumnName(of: $0, in: step) == $0 }
             }
             let steps = new.property.split(separator: ".").map(String.init)
-            return ([keptName(of: steps[0], in: step) ?? ""] + steps.dropFirst()).joined(separator: ".") == before.property
+            return ([unchangedColumnName(of: steps[0], in: step) ?? ""] + steps.dropFirst()).joined(separator: ".") == before.property
         }
     }
 
     private func readsUnchanged(_ condition: String?, in step: TableStep) -> Bool {
         guard let condition else { return true }
         let names = (try? FetchPredicate(format: condition))?.node.rowProperties ?? []
-        return names.allSatisfy { keptName(of: $0, in: step) == $0 }
+        return names.allSatisfy { unchangedColumnName(of: $0, in: step) == $0 }
     }
 
     /// The old name of a property whose cells do not change; nil when they change.
-    private func keptName(of name: String, in step: TableStep) -> String? {
-        guard let column = step.columns.first(where: { $0.property.name == name }), column.isKept(asNumber: column.stored.number),
+    private func unchangedColumnName(of name: String, in step: TableStep) -> String? {
+        guard let column = step.columns.first(where: { $0.property.name == name }), column.isUnchanged(asNumber: column.stored.number),
             case .column(let old, _) = column.source
         else { return nil }
         return old.name

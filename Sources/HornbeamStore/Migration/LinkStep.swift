@@ -55,14 +55,14 @@ extension MigrationDraft {
                 isOrdered: relationship.isOrdered, isPolymorphic: relationship.hasSeveralDestinations,
                 kind: relationship.linkKind, trees: oldStored?.trees))
         step.old = oldStored
-        if let only, let oldStored, try keepsTrees(only, oldStored, as: step) { return step }
+        if let only, let oldStored, try canReuseTrees(only, oldStored, as: step) { return step }
         step.sources = try linkSources(of: relationship)
         if case .namedOwner = step.sources.first { step.places = before.first(where: \.isOrdered) }
         if oldStored != nil { step.stored.trees = takeNumber() }
         return step
     }
 
-    private func keepsTrees(
+    private func canReuseTrees(
         _ old: PropertyDescription, _ stored: Catalogue.StoredRelationship, as step: LinkStep
     ) throws(EngineError) -> Bool {
         let new = step.relationship

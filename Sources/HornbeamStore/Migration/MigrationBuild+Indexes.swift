@@ -10,7 +10,7 @@ extension MigrationBuild {
             try fill(index, from: table, &duplicates)
         }
         for group in duplicates.groups {
-            violate(
+            recordViolation(
                 .constraintValidation,
                 "\(group.count) objects have the same value for the new constraint \(index.title), which must be unique.",
                 index.entity, index.elements[0].name, group)
@@ -28,11 +28,11 @@ extension MigrationBuild {
             try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
                 for slot in 0 ..< leaf.count {
                     try index.fill(&key, from: leaf.row(slot), of: table)
-                    if key.isOutside || (index.isUnique && key.hasNull) { continue }
+                    if key.isExcluded || (index.isUnique && key.hasNull) { continue }
                     let object = ObjectReference(entityIndex: table.index, key: leaf.key(slot))
-                    if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
-                    if key.isCut && index.isUnique {
-                        let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema)
+                    if key.isTruncated { try transaction.setValue(index.truncatedKeysName, [1]) }
+                    if key.isTruncated && index.isUnique {
+                        let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema)
                         if let holder { found.add(object, sharing: key.bytes, with: holder) }
                         continue
                     }
@@ -68,7 +68,7 @@ extension MigrationBuild {
             guard let step = draft.tables.first(where: { $0.entity === link.entity }) else { continue }
             let missing = try objects(of: step, without: link.relationship)
             guard !missing.isEmpty else { continue }
-            violate(
+            recordViolation(
                 .missingRequiredValue,
                 "\(missing.count) objects of \(link.entity.name) have none in “\(link.relationship.name)”, which is required now.",
                 link.entity, link.relationship.name, Array(missing.prefix(Self.violationsMax)))

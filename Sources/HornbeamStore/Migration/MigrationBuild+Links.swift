@@ -142,7 +142,7 @@ extension MigrationBuild {
             guard key.count >= 16 else { return true }
             var pair = unsafe LinkPair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))
             pair.memberNumber = unsafe link.isPolymorphic ? (value.count >= 4 ? EntityNumber.read(value, at: 0) : nil) : only
-            // Positions left over from a former order are ignored.
+            // The value may contain a position of a former order, which is ignored.
             if link.order != nil, value.count >= 8 { pair.position = unsafe KeyBytes.number(value, at: value.count - 8) }
             try body(pair)
             return true

@@ -23,7 +23,7 @@ final class MigrationBuild {
     var violations: [HornbeamError] = []
     /// False when code fills required values afterwards.
     let checksRequired: Bool
-    private var cachedOldState: StoreSnapshot?
+    private var cachedOldSnapshot: StoreSnapshot?
     static let violationsMax = 1_000
 
     /// Creates the trees, and lists them as pending in the same transaction.
@@ -65,7 +65,7 @@ final class MigrationBuild {
     // MARK: Transactions
 
     /// Counts written rows and entries; begins a new transaction when the current one is large enough.
-    func wrote(_ count: Int) throws(EngineError) {
+    func countWritten(_ count: Int) throws(EngineError) {
         written += count
         if written >= options.batchSize { try flush() }
     }
@@ -98,16 +98,16 @@ final class MigrationBuild {
     }
 
     /// The old version, for expressions that read other objects.
-    func oldState() throws(EngineError) -> StoreSnapshot {
-        if let cachedOldState { return cachedOldState }
+    func oldSnapshot() throws(EngineError) -> StoreSnapshot {
+        if let cachedOldSnapshot { return cachedOldSnapshot }
         let state = try StoreSnapshot(draft.snapshot, reader: oldReader)
-        cachedOldState = state
+        cachedOldSnapshot = state
         return state
     }
 
     // MARK: Violations
 
-    func violate(
+    func recordViolation(
         _ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference],
         value: PropertyValue? = nil
     ) {
@@ -130,7 +130,7 @@ final class MigrationBuild {
                     try attempt { try rewrite.fill(buffer, from: leaf.row(slot), key: leaf.key(slot)) }
                     _ = try transaction.put(buffer, key: leaf.key(slot), in: tree)
                 }
-                try wrote(leaf.count)
+                try countWritten(leaf.count)
                 try advance(step.entity.name, by: leaf.count)
                 return true
             }
@@ -169,6 +169,6 @@ extension RowReader {
         _ catalogue: Catalogue, _ model: ManagedObjectModel, _ engine: Engine, find: @escaping Schema.TreeFinder
     ) throws(EngineError) {
         let schema = try Schema(catalogue, model: model, find: find)
-        self.init(schema: schema, origins: StoreOrigins(identifier: UUID(engine.storeIdentifier), model: model, catalogue: catalogue))
+        self.init(schema: schema, origins: StoreIdentities(identifier: UUID(engine.storeIdentifier), model: model, catalogue: catalogue))
     }
 }

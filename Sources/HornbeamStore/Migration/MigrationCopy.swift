@@ -32,7 +32,7 @@ struct MigrationCopy {
 
     private mutating func run(_ stored: StoredSchema) throws -> StoredSchema {
         var result = stored
-        result.catalogue.giveNewTrees()
+        result.catalogue.assignNewTrees()
         let tables = zip(stored.catalogue.tables, result.catalogue.tables).map { (old: $0.name, new: $1.name, layout: $1.layout) }
         let indexes = zip(stored.catalogue.indexTrees, result.catalogue.indexTrees).map { (old: $0, new: $1) }
         try PendingMigration.add(tables.map(\.new) + indexes.map(\.new), to: transaction)
@@ -85,7 +85,7 @@ struct MigrationCopy {
 
     private mutating func copyEntries(_ old: String, to new: String) throws {
         guard let entries = try entries(old), let tree = transaction.tree(named: new) else { return }
-        try transaction.setValue(TreeName.cutKeys(new), snapshot.value(TreeName.cutKeys(old)))
+        try transaction.setValue(TreeName.truncatedKeysMark(new), snapshot.value(TreeName.truncatedKeysMark(old)))
         var copy = self
         try progress.translated { () throws(EngineError) in
             unsafe try entries.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
@@ -114,7 +114,7 @@ struct MigrationCopy {
 
 extension Catalogue {
     /// Assigns unused numbers of trees to all tables, relationships and indexes.
-    fileprivate mutating func giveNewTrees() {
+    fileprivate mutating func assignNewTrees() {
         func next(_ catalogue: inout Catalogue) -> Int {
             defer { catalogue.nextNumber += 1 }
             return catalogue.nextNumber

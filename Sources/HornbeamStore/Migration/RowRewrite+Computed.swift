@@ -18,7 +18,7 @@ extension RowRewrite {
         default: return .null
         }
         guard let converted = value.converted(to: property.attributeType), let fitting = try? property.coerced(converted) else {
-            build.violate(
+            build.recordViolation(
                 .typeMismatch, "The value of “\(property.name)” cannot be converted to \(property.attributeType).", step.entity, property.name,
                 [object], value: value)
             return .null
@@ -29,16 +29,16 @@ extension RowRewrite {
     private func result(
         of expression: FetchExpression, _ property: PropertyDescription, _ row: RowView, _ object: ObjectReference
     ) throws -> PropertyValue? {
-        let subject = StoredObject(ObjectReference(old.entity, object.key), row: row, table: old, snapshot: try build.oldState())
+        let subject = StoredObject(ObjectReference(old.entity, object.key), row: row, table: old, snapshot: try build.oldSnapshot())
         do {
             if let value = try expression.replacingSourceVariable.value(with: subject).propertyValue { return value }
-            build.violate(
+            build.recordViolation(
                 .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", step.entity, property.name, [object])
         } catch let error as EngineError {
             throw error
         } catch {
             let found = error as? HornbeamError
-            build.violate(
+            build.recordViolation(
                 found?.code ?? .predicateEvaluation,
                 "“\(property.name)” cannot be computed: \(found?.message ?? "the closure threw \(error)")", step.entity, property.name, [object],
                 value: found?.value)
@@ -50,7 +50,7 @@ extension RowRewrite {
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {
-            build.violate(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", step.entity, property.name, [object])
+            build.recordViolation(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", step.entity, property.name, [object])
         }
         return property.defaultValue
     }

@@ -83,7 +83,7 @@ struct RowRewrite {
     ) throws {
         let owners = try build.owners(of: key, through: relationship)
         if owners.count > 1 {
-            build.violate(
+            build.recordViolation(
                 .migrationConstraintViolation,
                 "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” holds only one.",
                 step.entity, property.name, [ObjectReference(step.entity, key)])

@@ -62,7 +62,7 @@ extension StoreMigration {
         return Store(
             location: location, identifier: UUID(engine.storeIdentifier), engine: engine, reader: reader, options: options,
             metadata: try snapshot.metadata(), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
-            fixedState: try state.map { try StoreSnapshot($0, reader: reader) })
+            fixedSnapshot: try state.map { try StoreSnapshot($0, reader: reader) })
     }
 
     private func switchOver(
@@ -88,7 +88,7 @@ extension StoreMigration {
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
         var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
         try check.run()
-        guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
+        guard check.violations.isEmpty else { throw violationError(check.violations, from: old, to: result.model) }
     }
 
     /// The error that reports an error of a stage's code. Errors of the store, and errors that already name objects, are returned unchanged.

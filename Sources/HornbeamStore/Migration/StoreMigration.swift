@@ -14,7 +14,7 @@ struct StoreMigration {
     let settings: MigrationOptions
 
     /// Trees with more entries are removed later, so that the duration of the switch has a limit.
-    private static let droppedAtOnceMax = 20_000
+    private static let droppedImmediatelyMax = 20_000
 
     /// The migrated schema; nil when the store needs no migration for the model.
     ///
@@ -50,7 +50,7 @@ struct StoreMigration {
         let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
-        try checkKinship(draft)
+        try checkSharesEntities(draft)
         try checkAbstract(draft)
         if draft.writesRows { try checkSpace(for: MigrationCost(draft, engine).bytes) }
         if backsUp { try backUp() }
@@ -71,10 +71,10 @@ struct StoreMigration {
         guard draft.builds || (checksRequired && !draft.required.isEmpty) else { return }
         let build = try MigrationBuild(draft, engine, settings, relay, checksRequired: checksRequired)
         try build.run()
-        guard build.violations.isEmpty else { throw rulesBroken(build.violations, from: draft.old.model, to: draft.new) }
+        guard build.violations.isEmpty else { throw violationError(build.violations, from: draft.old.model, to: draft.new) }
     }
 
-    func rulesBroken(_ violations: [HornbeamError], from old: ManagedObjectModel, to new: ManagedObjectModel) -> HornbeamError {
+    func violationError(_ violations: [HornbeamError], from old: ManagedObjectModel, to new: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .migrationConstraintViolation,
             "“\(location)” cannot be migrated, since its data breaks rules of \(settings.name(of: new)): each of them is among the "
@@ -122,12 +122,12 @@ struct StoreMigration {
         for name in names {
             guard let tree = transaction.tree(named: name) else { continue }
             let count = name.hasPrefix("rows/") ? try transaction.table(tree).count : try transaction.index(tree).count
-            if count > Self.droppedAtOnceMax {
+            if count > Self.droppedImmediatelyMax {
                 leftover.append(name)
             } else {
                 try transaction.drop(tree)
             }
-            try transaction.setValue(TreeName.cutKeys(name), nil)
+            try transaction.setValue(TreeName.truncatedKeysMark(name), nil)
         }
         try LeftoverTrees.add(leftover, snapshot, to: transaction)
     }
@@ -160,7 +160,7 @@ struct StoreMigration {
     // MARK: Checks before the first write
 
     /// Refuses a model without any of the store's entities: it belongs to another store, and migrating to it would remove all objects.
-    private func checkKinship(_ draft: MigrationDraft) throws {
+    private func checkSharesEntities(_ draft: MigrationDraft) throws {
         guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(

@@ -26,7 +26,7 @@ extension StoredSchema {
         guard differences.isEmpty else { throw Self.mismatch(differences, location) }
         var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())
         if options.readOnly { return result }
-        try result.takeIndexes(of: wanted, in: engine)
+        try result.replaceFetchIndexes(of: wanted, in: engine)
         return result
     }
 
@@ -38,7 +38,7 @@ extension StoredSchema {
     }
 
     /// Drops and builds fetch indexes for the given model, and stores that model, in one commit.
-    private mutating func takeIndexes(of wanted: Catalogue, in engine: Engine) throws {
+    private mutating func replaceFetchIndexes(of wanted: Catalogue, in engine: Engine) throws {
         let transaction = try engine.begin()
         let kept = catalogue.indexes.filter { old in old.name == nil || wanted.indexes.contains { $0.isSame(as: old) } }
         for old in catalogue.indexes where !kept.contains(old) {

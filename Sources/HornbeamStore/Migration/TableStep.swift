@@ -71,7 +71,7 @@ struct ColumnStep {
     var conversion = Conversion.none
 
     /// True when the cells of the old table can be used unchanged in the new one.
-    func isKept(asNumber number: Int) -> Bool {
+    func isUnchanged(asNumber number: Int) -> Bool {
         guard case .column(let column, _) = source, case .none = conversion else { return false }
         return column.number == number
     }

@@ -46,7 +46,7 @@ extension Store {
         let snapshot = try engine.snapshot()
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
-        let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
+        let origins = StoreIdentities(identifier: identifier, model: model.model, catalogue: model.catalogue)
         let reader = RowReader(schema: schema, origins: origins, hasAllRows: options.backing == nil)
         let store = Store(
             location: location, identifier: identifier, engine: engine, reader: reader, options: options,

@@ -8,7 +8,7 @@ internal import HornbeamThreads
 package final class StoreLease: Sendable {
     package let store: Store
     private let key: OpenStoreKey?
-    private let isOver = Guarded(false)
+    private let hasEnded = Guarded(false)
 
     fileprivate init(_ store: Store, _ key: OpenStoreKey?) {
         self.store = store
@@ -22,11 +22,11 @@ package final class StoreLease: Sendable {
     ///
     /// - Throws: The error of closing the store, if this was its last lease.
     package func end() throws {
-        let wasOver = isOver.withLock { isOver in
-            defer { isOver = true }
-            return isOver
+        let hadEnded = hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return hasEnded
         }
-        guard !wasOver else { return }
+        guard !hadEnded else { return }
         guard let key else { return try store.close() }
         try OpenStores.release(key)
     }
@@ -47,7 +47,7 @@ package final class StoreLease: Sendable {
 
     /// A coordinator that is released without `close` skips the final checkpoint. The next opening replays the log.
     deinit {
-        if let key, !isOver.withLock({ $0 }) { OpenStores.forget(key) }
+        if let key, !hasEnded.withLock({ $0 }) { OpenStores.releaseWithoutClosing(key) }
     }
 }
 
@@ -72,7 +72,7 @@ private enum OpenStores {
 
     private static let entries = Guarded<[OpenStoreKey: Entry]>([:])
 
-    /// Adds a use of an open store and returns it. Returns nil when the store is not open; the caller must then open it and call `note`.
+    /// Adds a use of an open store and returns it. Returns nil when the store is not open; the caller must then open it and call `setOpened`.
     static func use(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         let result: Result<Store?, any Error> = entries.wait { entries -> Result<Store?, any Error>? in
             switch entries[key] {
@@ -93,7 +93,7 @@ private enum OpenStores {
     }
 
     /// Adds a use of an open store and returns it. Returns nil when the store is not open, or is being opened or closed.
-    static func join(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
+    static func useIfOpen(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         try entries.withLock { entries in
             guard case .open(let store, let uses) = entries[key] else { return nil }
             try check(store)
@@ -102,7 +102,7 @@ private enum OpenStores {
         }
     }
 
-    static func note(_ store: Store?, at key: OpenStoreKey) {
+    static func setOpened(_ store: Store?, at key: OpenStoreKey) {
         entries.withLock { $0[key] = store.map { .open($0, uses: 1) } }
         entries.signal()
     }
@@ -114,11 +114,11 @@ private enum OpenStores {
             return uses > 1 ? nil : store
         }
         guard let last else { return }
-        defer { note(nil, at: key) }
+        defer { setOpened(nil, at: key) }
         try last.close()
     }
 
-    static func forget(_ key: OpenStoreKey) {
+    static func releaseWithoutClosing(_ key: OpenStoreKey) {
         entries.withLock { entries in
             guard case .open(let store, let uses) = entries[key] else { return }
             entries[key] = uses > 1 ? .open(store, uses: uses - 1) : nil
@@ -139,17 +139,17 @@ extension Store {
         }
         let resolved = location.resolved
         let writer = OpenStoreKey(resolved, isReadOnly: false)
-        if options.readOnly, let store = try OpenStores.join(writer, { try $0.checkCompatible(model) }) {
+        if options.readOnly, let store = try OpenStores.useIfOpen(writer, { try $0.checkCompatible(model) }) {
             return StoreLease(store, writer)
         }
         let key = OpenStoreKey(resolved, isReadOnly: options.readOnly)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
             let store = try open(location, model: model, options: options)
-            OpenStores.note(store, at: key)
+            OpenStores.setOpened(store, at: key)
             return StoreLease(store, key)
         } catch {
-            OpenStores.note(nil, at: key)
+            OpenStores.setOpened(nil, at: key)
             throw error
         }
     }
@@ -160,10 +160,10 @@ extension Store {
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
             let store = try open(StoreBacking(custom), model: model)
-            OpenStores.note(store, at: key)
+            OpenStores.setOpened(store, at: key)
             return StoreLease(store, key)
         } catch {
-            OpenStores.note(nil, at: key)
+            OpenStores.setOpened(nil, at: key)
             throw error
         }
     }

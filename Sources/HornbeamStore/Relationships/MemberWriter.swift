@@ -102,18 +102,18 @@ struct MemberWriter {
         let stored = try reader(trees).positions(owner: owner)
         var positions = Dictionary(stored.map { ($0.member.key, $0.position) }, uniquingKeysWith: { a, _ in a })
         let wanted = order.filter { positions[$0.key] != nil }
-        let kept = LongestRun.ascending(wanted.map { positions[$0.key] ?? 0 })
-        if try !move(wanted, keeping: kept, &positions, owner: owner, trees) {
+        let unmoved = LongestAscendingSubsequence.ascending(wanted.map { positions[$0.key] ?? 0 })
+        if try !move(wanted, keeping: unmoved, &positions, owner: owner, trees) {
             try renumber(wanted, stored, owner: owner, trees)
         }
     }
 
-    /// Assigns new positions to the members outside `kept`. Returns false, without writing, when a gap is too small.
+    /// Assigns new positions to the members outside `unmoved`. Returns false, without writing, when a gap is too small.
     private func move(
-        _ wanted: [ObjectReference], keeping kept: Set<Int>, _ positions: inout [UInt64: UInt64],
+        _ wanted: [ObjectReference], keeping unmoved: Set<Int>, _ positions: inout [UInt64: UInt64],
         owner: UInt64, _ trees: MemberTrees
     ) throws(EngineError) -> Bool {
-        guard let moves = GapPlan.moves(wanted.map { positions[$0.key] ?? 0 }, keeping: kept, gap: Self.positionGap)
+        guard let moves = GapPlan.moves(wanted.map { positions[$0.key] ?? 0 }, keeping: unmoved, gap: Self.positionGap)
         else { return false }
         for (index, position) in moves {
             try remove(wanted[index].key, from: owner, trees)

@@ -1,5 +1,5 @@
 /// The longest ascending subsequence of numbers.
-enum LongestRun {
+enum LongestAscendingSubsequence {
     /// The indexes of a longest strictly ascending subsequence. O(n log n).
     static func ascending(_ numbers: [UInt64]) -> Set<Int> {
         var tails: [Int] = []
@@ -26,19 +26,19 @@ enum LongestRun {
 
 /// Computes positions for moved members between members whose positions do not change.
 enum GapPlan {
-    /// Returns the new positions of the indexes outside `kept`; nil when a gap is too small.
+    /// Returns the new positions of the indexes outside `unmoved`; nil when a gap is too small.
     ///
-    /// `positions` are the current positions in the new order. Those of the indexes in `kept` ascend.
-    static func moves(_ positions: [UInt64], keeping kept: Set<Int>, gap: UInt64) -> [(index: Int, position: UInt64)]? {
+    /// `positions` are the current positions in the new order. Those of the indexes in `unmoved` ascend.
+    static func moves(_ positions: [UInt64], keeping unmoved: Set<Int>, gap: UInt64) -> [(index: Int, position: UInt64)]? {
         var moves: [(index: Int, position: UInt64)] = []
         var start = 0
         while start < positions.count {
-            guard !kept.contains(start) else {
+            guard !unmoved.contains(start) else {
                 start += 1
                 continue
             }
             var end = start
-            while end < positions.count, !kept.contains(end) { end += 1 }
+            while end < positions.count, !unmoved.contains(end) { end += 1 }
             let low = start > 0 ? positions[start - 1] : nil
             let high = end < positions.count ? positions[end] : nil
             guard let places = places(end - start, after: low, before: high, gap: gap) else { return nil }

@@ -6,7 +6,7 @@ internal import HornbeamModel
 extension StoredColumn {
     /// Writes a value into the column; null for `.null`.
     /// - Throws: `HornbeamError` when the value does not have the property's type.
-    func write(_ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreOrigins) throws {
+    func write(_ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreIdentities) throws {
         if value.isNull { return writeNull(to: row) }
         if type == .reference { return try writeReference(value, to: row, schema: schema, origin: origin) }
         let value = try coerced(value)
@@ -44,13 +44,13 @@ extension StoredColumn {
     }
 
     private func writeReference(
-        _ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreOrigins
+        _ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreIdentities
     ) throws {
         write(try reference(value, schema: schema, origin: origin), to: row, schema: schema)
     }
 
     /// The destination of a to-one's value.
-    func reference(_ value: PropertyValue, schema: Schema, origin: StoreOrigins) throws -> ObjectReference {
+    func reference(_ value: PropertyValue, schema: Schema, origin: StoreIdentities) throws -> ObjectReference {
         guard case .objectID(let id) = value else { throw wrongType(value) }
         guard let reference = origin.reference(id) else { throw foreignObject(id) }
         guard let destination = property.destinationEntity,
@@ -129,7 +129,7 @@ extension CellColumn {
 /// Converts cells to values.
 extension StoredColumn {
     /// The value in a row; a to-one as `.objectID`.
-    func value(in row: RowView, schema: Schema, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
+    func value(in row: RowView, schema: Schema, origin: StoreIdentities) throws(EngineError) -> PropertyValue {
         switch type {
         case .reference:
             guard let reference = reference(in: row, schema: schema) else { return .null }
@@ -147,14 +147,14 @@ extension StoredColumn {
         if row.isNull(column) { return .null }
         switch type {
         case .reference:
-            return .objectID(ManagedObjectID(origin: Self.anywhere, reference: row.load(column, as: UInt64.self)))
+            return .objectID(ManagedObjectID(origin: Self.placeholderOrigin, reference: row.load(column, as: UInt64.self)))
         case .objectID: return .string(try row.string(column))
         default: return try plainValue(in: row)
         }
     }
 
-    /// The origin of objects of which only the key is used.
-    static let anywhere = ManagedObjectID.StoreIdentity(entityName: "", storeIdentifier: nil, entityNumber: -1)
+    /// The origin of IDs of which only the key is valid.
+    static let placeholderOrigin = ManagedObjectID.StoreIdentity(entityName: "", storeIdentifier: nil, entityNumber: -1)
 
     /// The value of a column that does not refer to an object.
     private func plainValue(in row: RowView) throws(EngineError) -> PropertyValue {

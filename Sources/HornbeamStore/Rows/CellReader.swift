@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Reads single cells of one entity's rows in one snapshot, without reference counting. Property getters use it.
 ///
-/// Valid while its snapshot is held. A property is given by index and must have a column of the requested type.
+/// Valid while its snapshot is retained. A property is given by its index and must have a column of the requested type.
 @safe package struct CellReader {
     private let unowned: Unmanaged<TableCells>  // the snapshot retains it
     private let columns: UnsafePointer<CellColumn>
@@ -121,12 +121,12 @@ internal import HornbeamModel
     }
 }
 
-/// The borrowed bytes of a text in its page. The borrowing thread returns them.
+/// The borrowed bytes of a text in its page. The borrowing thread must return them with `giveBack`.
 @safe package struct LentText {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?
 
-    /// - Parameter reader: The reader of the text that is no longer needed.
+    /// - Parameter reader: The `reader` of the text.
     package static func giveBack(_ reader: UnsafeMutableRawPointer?) { unsafe BorrowedBytes.giveBack(reader) }
 }

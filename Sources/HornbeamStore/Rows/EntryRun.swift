@@ -47,7 +47,7 @@ struct EntryRun {
             entries.removeAll(keepingCapacity: true)
         }
         var sorted = entries
-        unsafe try arena.lent { arena throws(E) in
+        unsafe try arena.withRawBytes { arena throws(E) in
             sorted.sort { unsafe Self.isBefore($0, $1, arena) }
             for entry in sorted {
                 unsafe try body(UnsafeRawBufferPointer(rebasing: arena[entry.offset ..< entry.offset + entry.length]), entry.object)

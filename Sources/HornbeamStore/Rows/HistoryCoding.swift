@@ -14,10 +14,10 @@ struct HistoryCoding: Sendable {
     }
 
     private let schema: Schema
-    private let origins: StoreOrigins
+    private let origins: StoreIdentities
     let numbers: HistoryNumbers
 
-    init(_ schema: Schema, _ origins: StoreOrigins) {
+    init(_ schema: Schema, _ origins: StoreIdentities) {
         self.schema = schema
         self.origins = origins
         numbers = HistoryNumbers(schema.catalogue, schema.model)
@@ -25,8 +25,8 @@ struct HistoryCoding: Sendable {
 
     // MARK: Writing
 
-    func encode(_ change: StoreChange, _ writer: HistoryWriter, at time: Double) -> [UInt8] {
-        var bytes = HistoryBytes()
+    func encode(_ change: StoreChange, _ writer: HistoryProcess, at time: Double) -> [UInt8] {
+        var bytes = HistoryRecordWriter()
         bytes.append(Self.format)
         bytes.append(change.kind.rawValue)
         bytes.append(double: time)
@@ -41,13 +41,13 @@ struct HistoryCoding: Sendable {
         return bytes.bytes
     }
 
-    private func begin(_ mark: Mark, _ entity: Int32, _ keys: [UInt64], _ bytes: inout HistoryBytes) {
+    private func begin(_ mark: Mark, _ entity: Int32, _ keys: [UInt64], _ bytes: inout HistoryRecordWriter) {
         bytes.append(mark.rawValue)
         bytes.append(number: UInt64(schema.table(at: entity).number))
         bytes.append(keys: keys)
     }
 
-    private func encodeUpdates(_ updates: [StoreChange.Updated], _ bytes: inout HistoryBytes) {
+    private func encodeUpdates(_ updates: [StoreChange.Updated], _ bytes: inout HistoryRecordWriter) {
         if updates.count == 1 {
             return encode(updates[0].reference.entityIndex, updates[0].properties, [updates[0].reference.key], &bytes)
         }
@@ -66,7 +66,7 @@ struct HistoryCoding: Sendable {
         var mask: PropertyMask
     }
 
-    private func encode(_ entity: Int32, _ mask: PropertyMask, _ keys: [UInt64], _ bytes: inout HistoryBytes) {
+    private func encode(_ entity: Int32, _ mask: PropertyMask, _ keys: [UInt64], _ bytes: inout HistoryRecordWriter) {
         begin(.updated, entity, keys, &bytes)
         let properties = mask.indexes.map { numbers.number(of: $0, entity: entity) }.filter { $0 != 0 }
         bytes.append(number: UInt64(properties.count))
@@ -74,7 +74,7 @@ struct HistoryCoding: Sendable {
     }
 
     private func encodeDeletion(
-        of keys: [UInt64], _ entity: Int32, _ change: StoreChange, _ bytes: inout HistoryBytes
+        of keys: [UInt64], _ entity: Int32, _ change: StoreChange, _ bytes: inout HistoryRecordWriter
     ) {
         guard !change.preserved.isEmpty, !numbers.preserved(entity).isEmpty else {
             return begin(.deleted, entity, keys, &bytes)
@@ -132,7 +132,7 @@ struct HistoryCoding: Sendable {
     // MARK: Reading
 
     func decode(_ bytes: [UInt8], number: UInt64) throws -> HistoryRecord {
-        var reader = HistoryReader(bytes)
+        var reader = HistoryRecordReader(bytes)
         guard var record = Self.header(&reader, number) else { throw Self.damaged(number) }
         while !reader.isAtEnd {
             guard try group(&reader, &record) else { throw Self.damaged(number) }
@@ -141,7 +141,7 @@ struct HistoryCoding: Sendable {
     }
 
     /// Decodes the fields before the groups of a record.
-    static func header(_ reader: inout HistoryReader, _ number: UInt64) -> HistoryRecord? {
+    static func header(_ reader: inout HistoryRecordReader, _ number: UInt64) -> HistoryRecord? {
         guard reader.byte() == format, let kind = reader.byte().flatMap(HistoryRecord.Kind.init), let time = reader.double(),
             let process = reader.number(), let processName = reader.text(), let author = reader.text(),
             let contextName = reader.text(), let label = reader.text()
@@ -152,7 +152,7 @@ struct HistoryCoding: Sendable {
             contextName: contextName, label: label, groups: [])
     }
 
-    private func group(_ reader: inout HistoryReader, _ record: inout HistoryRecord) throws -> Bool {
+    private func group(_ reader: inout HistoryRecordReader, _ record: inout HistoryRecord) throws -> Bool {
         guard let mark = reader.byte().flatMap(Mark.init), let entityNumber = reader.number(), let runs = reader.runs() else {
             return false
         }
@@ -181,7 +181,7 @@ struct HistoryCoding: Sendable {
         return true
     }
 
-    private func properties(_ reader: inout HistoryReader, _ entity: Int32?) -> [Int]? {
+    private func properties(_ reader: inout HistoryRecordReader, _ entity: Int32?) -> [Int]? {
         guard let count = reader.number() else { return nil }
         var properties: [Int] = []
         for _ in 0 ..< count {
@@ -199,11 +199,11 @@ struct HistoryCoding: Sendable {
 }
 
 /// The process that each record names.
-struct HistoryWriter: Sendable {
+struct HistoryProcess: Sendable {
     let processIdentifier: Int32
     let processName: String
 
-    static let current = HistoryWriter(
+    static let current = HistoryProcess(
         processIdentifier: ProcessInfo.processInfo.processIdentifier, processName: ProcessInfo.processInfo.processName)
 }
 

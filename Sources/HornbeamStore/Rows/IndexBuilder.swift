@@ -14,11 +14,11 @@ enum IndexBuilder {
             try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
                 for slot in 0 ..< leaf.count {
                     try index.fill(&key, from: leaf.row(slot), of: table)
-                    if key.isOutside || (index.isUnique && key.hasNull) { continue }
-                    if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
+                    if key.isExcluded || (index.isUnique && key.hasNull) { continue }
+                    if key.isTruncated { try transaction.setValue(index.truncatedKeysName, [1]) }
                     guard !index.isUnique else {
                         let object = ObjectReference(entityIndex: table.index, key: leaf.key(slot))
-                        let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema)
+                        let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema)
                         doubles += holder == nil ? 0 : 1
                         continue
                     }

@@ -8,15 +8,15 @@ struct IndexKey {
     /// True when a component is null. A unique index has no entry for such a row.
     private(set) var hasNull = false
     /// True when the components exceed the maximum length of a key. The bytes then end in a hash.
-    private(set) var isCut = false
+    private(set) var isTruncated = false
     /// True when the row does not satisfy the condition of a partial index. The index has no entry for such a row.
-    private(set) var isOutside = false
+    private(set) var isExcluded = false
 
     mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         hasNull = false
-        isCut = false
-        isOutside = false
+        isTruncated = false
+        isExcluded = false
     }
 
     // MARK: Components
@@ -160,15 +160,15 @@ struct IndexKey {
     // MARK: Length
 
     /// The maximum length of components that are stored without truncation.
-    static let wholeMax = 999
+    static let wholeLengthMax = 999
     /// The length of a truncated key: a prefix and 16 bytes of hash. It is one byte longer than any complete key.
-    static let cutCount = 1000
+    static let truncatedLength = 1000
 
     /// Truncates components that are too long. Called once, after the last component.
     mutating func finishComponents() {
-        guard bytes.count > Self.wholeMax else { return }
-        isCut = true
-        let kept = Self.cutCount - 16
+        guard bytes.count > Self.wholeLengthMax else { return }
+        isTruncated = true
+        let kept = Self.truncatedLength - 16
         let hash = KeyHash(bytes[kept...])
         bytes.removeLast(bytes.count - kept)
         KeyBytes.append(hash.high, to: &bytes)
@@ -193,11 +193,11 @@ private struct KeyHash {
 }
 
 extension IndexKey {
-    /// Sets the components from the values of a row. Sets `isOutside` if the values do not satisfy the condition of the index.
+    /// Sets the components from the values of a row. Sets `isExcluded` if the values do not satisfy the condition of the index.
     mutating func fill(_ index: ValueIndex, values: [String: PropertyValue]) {
         reset()
         if let condition = index.condition, !condition.holds(values) {
-            isOutside = true
+            isExcluded = true
             return
         }
         for element in index.elements { append(element.value(in: values), element) }

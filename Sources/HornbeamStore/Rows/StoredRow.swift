@@ -76,12 +76,12 @@ package struct StoredRow {
 /// Converts cells to values.
 final class RowReader: Sendable {
     let schema: Schema
-    let origins: StoreOrigins
+    let origins: StoreIdentities
     let history: HistoryCoding
     /// False for a custom store, because some of its rows may not be loaded.
     let hasAllRows: Bool
 
-    init(schema: Schema, origins: StoreOrigins, hasAllRows: Bool = true) {
+    init(schema: Schema, origins: StoreIdentities, hasAllRows: Bool = true) {
         self.schema = schema
         self.origins = origins
         self.hasAllRows = hasAllRows

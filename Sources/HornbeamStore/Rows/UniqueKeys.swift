@@ -4,20 +4,20 @@ internal import HornbeamModel
 /// Entries of unique constraints.
 enum UniqueKeys {
     /// Adds the entry of a key. If another object already has the key, returns that object and changes nothing.
-    static func take(
+    static func claim(
         _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
     ) throws(EngineError) -> ObjectReference? {
-        if key.isCut {
-            return try takeCut(index, &key, value(index, object, schema: schema), for: object, in: transaction, schema: schema)
+        if key.isTruncated {
+            return try claimTruncated(index, &key, value(index, object, schema: schema), for: object, in: transaction, schema: schema)
         }
-        return unsafe try key.bytes.lent { (key) throws(EngineError) in
-            unsafe try take(index, whole: key, for: object, in: transaction, schema: schema)
+        return unsafe try key.bytes.withRawBytes { (key) throws(EngineError) in
+            unsafe try claim(index, whole: key, for: object, in: transaction, schema: schema)
         }
     }
 
     /// The same for the bytes of a key that is not truncated.
-    static func take(
+    static func claim(
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
     ) throws(EngineError) -> ObjectReference? {
@@ -34,7 +34,7 @@ enum UniqueKeys {
     static func holder(
         of key: IndexKey, _ index: ValueIndex, in transaction: WriteTransaction, schema: Schema
     ) throws(EngineError) -> ObjectReference? {
-        guard key.isCut else {
+        guard key.isTruncated else {
             return try transaction.index(index.tree).get(key.bytes).map { (value) throws(EngineError) in
                 try holder(value, index, schema: schema)
             }
@@ -59,7 +59,7 @@ enum UniqueKeys {
     private static func withValue<R>(
         _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        if index.isPolymorphic { return unsafe try value(index, object, schema: schema).lent(body) }
+        if index.isPolymorphic { return unsafe try value(index, object, schema: schema).withRawBytes(body) }
         var key = object.key.littleEndian
         return unsafe try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in unsafe try body(bytes) }
     }
@@ -86,7 +86,7 @@ enum UniqueKeys {
     }
 
     /// Adds the entry of a truncated key, with the object key appended. The prefix and the hash must be unique.
-    private static func takeCut(
+    private static func claimTruncated(
         _ index: ValueIndex, _ key: inout IndexKey, _ value: [UInt8], for object: ObjectReference,
         in transaction: WriteTransaction, schema: Schema
     ) throws(EngineError) -> ObjectReference? {

@@ -19,7 +19,7 @@ extension Salvage {
         try progress.report(new.relationship.description, 0, 1)
         var positions = try ownEntries(of: old)
         if new.kind == .mirror {
-            try takeColumns(of: new, into: &positions)
+            try replaceByRowLinks(of: new, into: &positions)
         } else if let reverse = old.reverse {
             unsafe try readable(reverse.members).forEachEntry { (key, _) throws(EngineError) in
                 guard key.count >= 16 else { return }
@@ -50,22 +50,22 @@ extension Salvage {
     }
 
     /// Replaces `positions` by the links that the rows contain: they determine the members of a to-many with a to-one inverse.
-    private func takeColumns(of link: LinkIndex, into positions: inout [Pair: UInt64]) throws {
+    private func replaceByRowLinks(of link: LinkIndex, into positions: inout [Pair: UInt64]) throws {
         let snapshot = try target.snapshot()
-        var told: [Pair: UInt64] = [:]
+        var rowLinks: [Pair: UInt64] = [:]
         for case let table? in schema.tables {
             for mirror in table.mirrors where mirror.link === link {
                 try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
                     for slot in 0 ..< leaf.count {
                         guard let owner = mirror.column.reference(in: leaf.row(slot), schema: schema) else { continue }
                         let pair = Pair(owner: owner.key, member: leaf.key(slot))
-                        told[pair] = positions[pair] ?? .max
+                        rowLinks[pair] = positions[pair] ?? .max
                     }
                     return true
                 }
             }
         }
-        positions = told
+        positions = rowLinks
     }
 
     private func write(_ links: [Link], of link: LinkIndex) throws {

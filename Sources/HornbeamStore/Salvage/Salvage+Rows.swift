@@ -7,7 +7,7 @@ extension Salvage {
 
     func copyRows(_ old: EntityTable, _ new: EntityTable) throws {
         let tree = try readable(old.tree)
-        noteGaps(of: tree, as: new.entity.name)
+        recordGaps(of: tree, as: new.entity.name)
         var saved = 0
         var transaction = try target.begin()
         defer { transaction.abort() }

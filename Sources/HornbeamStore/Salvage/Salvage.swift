@@ -100,7 +100,7 @@ final class Salvage {
                 try copyValues(tree)
             } else if try target.snapshot().tree(named: name) == nil {
                 if tree.isTable { try copyTable(tree) } else { try copyIndex(tree) }
-                noteGaps(of: tree, as: name)
+                recordGaps(of: tree, as: name)
             }
         }
     }
@@ -154,7 +154,7 @@ final class Salvage {
     var highestKey: UInt64 = 0
 
     /// Records the unreadable parts of a tree.
-    func noteGaps(of tree: ReadableTree, as name: String) {
+    func recordGaps(of tree: ReadableTree, as name: String) {
         for gap in tree.gaps {
             report.losses.append(
                 SalvageReport.Loss(

@@ -72,8 +72,8 @@ extension SaveExecution {
             for index in insert.table.indexes where index.isUnique {
                 index.fill(&key, from: insert.values)
                 if key.hasNull { continue }
-                if key.isCut {
-                    try take(index, for: insert.reference, &claims)
+                if key.isTruncated {
+                    try claim(index, for: insert.reference, &claims)
                     continue
                 }
                 let place = runs.firstIndex { $0.index === index } ?? runs.count
@@ -84,8 +84,8 @@ extension SaveExecution {
         for (index, gathered) in runs {
             var entries = gathered
             unsafe try entries.forEachSorted { (key, object) throws(EngineError) in
-                if let holder = unsafe try UniqueKeys.take(index, whole: key, for: object, in: transaction, schema: schema) {
-                    unsafe claims.collide(index, [UInt8](key), object, with: holder)
+                if let holder = unsafe try UniqueKeys.claim(index, whole: key, for: object, in: transaction, schema: schema) {
+                    unsafe claims.addConflict(index, [UInt8](key), object, with: holder)
                 }
             }
         }
@@ -109,7 +109,7 @@ extension SaveExecution {
             try index.fill(&key, from: row, of: table)
         }
         guard !key.hasNull else { return }
-        if key.isCut { key.append(objectKey: objectKey) }
+        if key.isTruncated { key.append(objectKey: objectKey) }
         _ = try transaction.delete(key.bytes, from: index.tree)
     }
 
@@ -119,23 +119,23 @@ extension SaveExecution {
             try transaction.table(table.tree).withRow(update.key) { (row) throws(EngineError) in
                 try index.fill(&key, from: row, of: table, changes: update.values)
             }
-            try take(index, for: update.reference, &claims)
+            try claim(index, for: update.reference, &claims)
         }
     }
 
     private func claim(_ insert: InsertValues, _ claims: inout UniqueClaims) throws {
         for index in insert.table.indexes where index.isUnique {
             index.fill(&key, from: insert.values)
-            try take(index, for: insert.reference, &claims)
+            try claim(index, for: insert.reference, &claims)
         }
     }
 
     /// Adds the entry of `key`, or records a conflict if another object has it.
-    private func take(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
+    private func claim(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
         guard !key.hasNull else { return }
-        if key.isCut { try noteCutKey(of: index) }
-        if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema) {
-            claims.collide(index, key.bytes, object, with: holder)
+        if key.isTruncated { try recordTruncatedKey(of: index) }
+        if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema) {
+            claims.addConflict(index, key.bytes, object, with: holder)
         }
     }
 

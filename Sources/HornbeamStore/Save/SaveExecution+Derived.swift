@@ -11,7 +11,7 @@ extension SaveExecution {
     ///
     /// - Throws: `typeMismatch`, `numberTooLarge` and others when a value does not fit its attribute; `SaveConflicts` when a derived value
     ///   violates a unique constraint.
-    func keepDerivedValues(written: [ObjectReference], inserted: [ObjectReference], changed: [ObjectReference: PropertyMask]) throws {
+    func updateDerivedValues(written: [ObjectReference], inserted: [ObjectReference], changed: [ObjectReference: PropertyMask]) throws {
         guard !schema.derivations.isEmpty else { return }
         var stale = StaleValues()
         for object in written {
@@ -26,7 +26,7 @@ extension SaveExecution {
     }
 
     /// The same for a batch, which writes rows itself. Adds the derived changes to the batch's published change.
-    static func keepDerivedValues(
+    static func updateDerivedValues(
         after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
     ) throws {
         guard !reader.schema.derivations.isEmpty else { return }
@@ -36,7 +36,7 @@ extension SaveExecution {
             both.formUnion(b)
             return both
         }
-        try execution.keepDerivedValues(written: written, inserted: [], changed: masks)
+        try execution.updateDerivedValues(written: written, inserted: [], changed: masks)
         execution.finishChange()
         change.merge(execution.change)
     }

@@ -20,13 +20,13 @@ extension SaveExecution {
         precondition(isNew, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
         for index in table.indexes where !index.isUnique {
             index.fill(&key, from: values)
-            if !key.isOutside { try putEntry(index, object) }
+            if !key.isExcluded { try putEntry(index, object) }
         }
         for mirror in table.mirrors {
             let value = values[mirror.column.property.index]
             guard !value.isNull else { continue }
             let owner = try mirror.column.reference(value, schema: schema, origin: reader.origins)
-            try enter(object, owner, mirror)
+            try addMember(object, owner, mirror)
         }
         change.inserted.append(object)
     }
@@ -43,9 +43,9 @@ extension SaveExecution {
             for mirror in table.mirrors { oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
             for index in table.indexes where !index.isUnique && update.changes(index) {
                 try index.fill(&key, from: old, of: table)
-                noteOldEntry(index, update.key)
+                addOldEntry(index, update.key)
                 try index.fill(&key, from: old, of: table, changes: values)
-                if !key.isOutside { newEntries.append((index, key)) }
+                if !key.isExcluded { newEntries.append((index, key)) }
             }
         }
         row.set(EntityTable.versionColumn, update.nextVersion)
@@ -60,8 +60,8 @@ extension SaveExecution {
     }
 
     /// Adds the entry with the components in `key` to `oldEntries`.
-    private func noteOldEntry(_ index: ValueIndex, _ objectKey: UInt64) {
-        guard !key.isOutside else { return }
+    private func addOldEntry(_ index: ValueIndex, _ objectKey: UInt64) {
+        guard !key.isExcluded else { return }
         key.append(objectKey: objectKey)
         oldEntries.append((index, key.bytes))
     }
@@ -84,8 +84,8 @@ extension SaveExecution {
             let new = value.isNull
                 ? nil : try mirror.column.reference(value, schema: schema, origin: reader.origins)
             if old == new { continue }
-            if let old { try leave(update.reference, old, mirror) }
-            if let new { try enter(update.reference, new, mirror) }
+            if let old { try removeMember(update.reference, old, mirror) }
+            if let new { try addMember(update.reference, new, mirror) }
         }
     }
 
@@ -100,12 +100,12 @@ extension SaveExecution {
             for mirror in table.mirrors { owners.append(mirror.column.reference(in: row, schema: schema)) }
             for index in table.indexes where !index.isUnique {
                 try index.fill(&key, from: row, of: table)
-                noteOldEntry(index, delete.key)
+                addOldEntry(index, delete.key)
             }
         }
         try exchangeEntries(of: object)
         for (mirror, owner) in zip(table.mirrors, owners) {
-            if let owner { try leave(object, owner, mirror) }
+            if let owner { try removeMember(object, owner, mirror) }
         }
         for (other, property) in try members().unlinkAll(of: object, in: table) { note(other, property: property) }
         _ = try transaction.delete(delete.key, from: table.tree)
@@ -116,24 +116,24 @@ extension SaveExecution {
 
     /// Adds the entry with the components in `key`.
     private func putEntry(_ index: ValueIndex, _ object: ObjectReference) throws(EngineError) {
-        if key.isCut { try noteCutKey(of: index) }
+        if key.isTruncated { try recordTruncatedKey(of: index) }
         key.append(objectKey: object.key)
         let value = index.isPolymorphic ? EntityNumber.bytes(schema.table(at: object.entityIndex).number) : []
         try transaction.put(key.bytes, value, in: index.tree)
     }
 
     /// Records in the store that an index contains truncated keys.
-    func noteCutKey(of index: ValueIndex) throws(EngineError) {
-        guard try transaction.value(index.cutKeysName) == nil else { return }
-        try transaction.setValue(index.cutKeysName, [1])
+    func recordTruncatedKey(of index: ValueIndex) throws(EngineError) {
+        guard try transaction.value(index.truncatedKeysName) == nil else { return }
+        try transaction.setValue(index.truncatedKeysName, [1])
     }
 
-    private func enter(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
+    private func addMember(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
         try members().add(object, to: owner.key, mirror.link.forward)
         note(owner, property: mirror.link.relationship.index)
     }
 
-    private func leave(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
+    private func removeMember(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
         try members().remove(object.key, from: owner.key, mirror.link.forward)
         note(owner, property: mirror.link.relationship.index)
     }
@@ -152,7 +152,7 @@ extension SaveExecution {
             }
             for member in link.added {
                 try checkMember(member, of: link.relationship)
-                guard try isThere(member) else { continue }
+                guard try rowExists(member) else { continue }
                 try writer.link(index, owner: link.owner, member: member)
                 if let inverse { note(member, property: inverse.index) }
             }
@@ -164,7 +164,7 @@ extension SaveExecution {
     }
 
     /// False for an object without a row. Always true for a custom store, because some of its rows may not be loaded.
-    func isThere(_ object: ObjectReference) throws(EngineError) -> Bool {
+    func rowExists(_ object: ObjectReference) throws(EngineError) -> Bool {
         guard reader.hasAllRows else { return true }
         return try transaction.table(schema.table(at: object.entityIndex).tree).contains(object.key)
     }

@@ -11,7 +11,7 @@ struct UniqueClaims {
     private var order: [Claim] = []
     private var collisions: [Claim: (index: ValueIndex, objects: [ObjectReference], holder: ObjectReference)] = [:]
 
-    mutating func collide(
+    mutating func addConflict(
         _ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference, with holder: ObjectReference
     ) {
         let claim = Claim(index: index.number, key: key)

@@ -37,9 +37,9 @@ final class SaveExecution {
         for delete in changes.deletes { try execute(delete) }
         for update in updates { try execute(update) }
         for insert in inserts { try execute(insert) }
-        for link in changes.links where try isThere(link.owner) { try execute(link) }
+        for link in changes.links where try rowExists(link.owner) { try execute(link) }
         if !schema.derivations.isEmpty {
-            try keepDerivedValues(
+            try updateDerivedValues(
                 written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
         }
         finishChange()
@@ -90,7 +90,7 @@ struct InsertValues {
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
         self.table = table
         key = insert.key
-        values = try table.held(insert.row)
+        values = try table.converted(insert.row)
     }
 
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
@@ -120,7 +120,7 @@ struct UpdateValues {
         key = update.key
         nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
         mask = PropertyMask(update.values.map(\.0.index))
-        values = try table.held(update.values)
+        values = try table.converted(update.values)
     }
 
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
@@ -150,7 +150,7 @@ final class RowBuffers {
 
 extension EntityTable {
     /// A new row's values converted to the types of the columns; most need no conversion.
-    func held(_ row: [PropertyValue]) throws -> [PropertyValue] {
+    func converted(_ row: [PropertyValue]) throws -> [PropertyValue] {
         if row.indices.allSatisfy({ unsafe cells[$0].holds(row[$0]) }) { return row }
         var row = row
         for index in row.indices {
@@ -161,7 +161,7 @@ extension EntityTable {
     }
 
     /// Values by property index, converted to the types of the columns.
-    func held(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
+    func converted(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)
         for (property, value) in values {
             slots[property.index] = property.isAttribute ? try property.coerced(value) : value

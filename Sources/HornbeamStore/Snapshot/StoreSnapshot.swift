@@ -3,10 +3,10 @@ package import HornbeamModel
 
 /// One committed state of a store. It never changes and can be read on any thread. Safe: it owns the memory behind `views`.
 @safe package final class StoreSnapshot: Sendable {
-    /// The number of the commit that produced the state.
+    /// The number of the commit that produced the version.
     package let transaction: UInt64
     /// True when the snapshot is pinned, so that it has no age limit.
-    package var isRetained: Bool { engineSnapshot.isPinned }
+    package var isPinned: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
     /// The views of the tables, by slot. They are made once, because making a view costs more than a read. They are behind a pointer, because

@@ -27,7 +27,7 @@ package struct StackChanges: Sendable {
 }
 
 /// The result of a save over the stores of a stack.
-package struct StackReceipt: Sendable {
+package struct StackCommitResult: Sendable {
     /// The transaction number to publish: that of the first store written.
     package var transaction: UInt64
 }

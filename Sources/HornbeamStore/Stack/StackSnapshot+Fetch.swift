@@ -22,7 +22,7 @@ extension StackSnapshot {
         }
         if !request.sortDescriptors.isEmpty { found.sort { $0.precedes($1, request.sortDescriptors) } }
         let results = request.window.of(found)
-        merged.rows = FoundRows(results.map(\.row.reference), results.map(\.row.hint))
+        merged.rows = ResultSet(results.map(\.row.reference), results.map(\.row.hint))
         return merged
     }
 
@@ -84,7 +84,7 @@ extension FetchWork {
 
 /// One result with its sort values.
 private struct Found {
-    let row: FoundRow
+    let row: ResultRow
     let values: [PropertyValue]
 
     func precedes(_ other: Found, _ sorts: [FetchSort]) -> Bool {

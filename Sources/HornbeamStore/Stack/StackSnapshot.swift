@@ -20,7 +20,7 @@ package final class StackSnapshot: Sendable {
     }
 
     /// True when the snapshot is pinned, so that it has no age limit.
-    package var isRetained: Bool { parts.allSatisfy { $0?.isRetained ?? true } }
+    package var isPinned: Bool { parts.allSatisfy { $0?.isPinned ?? true } }
 
     /// The snapshot of the store in a slot; nil when the store was removed.
     @inline(__always)
@@ -38,7 +38,7 @@ package final class StackSnapshot: Sendable {
     }
 
     /// This snapshot, with the newest version of one store.
-    package func renewing(_ slot: StoreSlot) throws -> StackSnapshot {
+    package func refreshing(_ slot: StoreSlot) throws -> StackSnapshot {
         var parts = parts
         parts[slot.index] = try stack.store(in: slot).snapshot()
         return StackSnapshot(parts, stack: stack)

@@ -5,8 +5,8 @@ extension StoreChange {
         var change = self
         change.inserted = inserted.map { $0.inSlot(slot) }
         if onlyInserts { return change }
-        for index in namedUpdates.indices { change.namedUpdates[index].reference = namedUpdates[index].reference.inSlot(slot) }
-        change.namedDeletions = namedDeletions.map { $0.inSlot(slot) }
+        for index in listedUpdates.indices { change.listedUpdates[index].reference = listedUpdates[index].reference.inSlot(slot) }
+        change.listedDeletions = listedDeletions.map { $0.inSlot(slot) }
         for index in updatedRows.indices { change.updatedRows[index].slot = slot }
         for index in deletedRows.indices { change.deletedRows[index].slot = slot }
         return change

@@ -26,9 +26,9 @@ extension StoreStack {
         for _ in 0..<Self.attemptsMax {
             for store in readers where try store.refresh() { isNew = true }
             let deciders = readers.dropLast()
-            let decisions = try deciders.map { try $0.decisions() }
+            let commitRecords = try deciders.map { try $0.commitRecords() }
             for store in deciders where try store.refresh() { isNew = true }
-            if try deciders.map({ try $0.decisions() }) == decisions { return isNew }
+            if try deciders.map({ try $0.commitRecords() }) == commitRecords { return isNew }
         }
         throw HornbeamError(
             .inputOutput, "Another process saves faster than the stores can be read together. Try again when it is less busy.")
@@ -39,10 +39,10 @@ extension StoreStack {
         guard let prepared = try store.preparedPart(), let decider = slot(of: prepared.decider).flatMap({ self[$0]?.store }) else {
             return false
         }
-        let isDecided = try EngineError.translated { () throws(EngineError) in
+        let isCommitted = try EngineError.translated { () throws(EngineError) in
             try decider.engine.snapshot().value(StoredValue.decision(prepared.decision)) != nil
         }
-        guard isDecided else { return false }
+        guard isCommitted else { return false }
         try store.show(prepared.changeSet(for: store))
         return true
     }
@@ -50,9 +50,9 @@ extension StoreStack {
 
 extension Store {
     /// The names of the commit records of this store. Their participants may not have applied their parts yet.
-    fileprivate func decisions() throws -> [String] {
+    fileprivate func commitRecords() throws -> [String] {
         try EngineError.translated { () throws(EngineError) in
-            try engine.snapshot().valueNames(startingWith: StoredValue.decisions)
+            try engine.snapshot().valueNames(startingWith: StoredValue.commitRecords)
         }
     }
 
@@ -67,6 +67,6 @@ extension Store {
         var change = StoreChange()
         change.transaction = latestTransaction
         change.isUnknown = true
-        announcer.announce(change)
+        publisher.publish(change)
     }
 }

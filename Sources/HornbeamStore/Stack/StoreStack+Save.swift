@@ -4,8 +4,8 @@ extension StoreStack {
     /// Writes changes into their stores atomically. They are durable on return.
     ///
     /// - Throws: The errors of `Store.save`; `readOnly` for objects of a read-only store.
-    package func save(_ changes: StackChanges) throws -> StackReceipt {
-        if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.first).transaction) }
+    package func save(_ changes: StackChanges) throws -> StackCommitResult {
+        if let onlyWritable { return StackCommitResult(transaction: try onlyWritable.save(changes.first).transaction) }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
         try completeTwoPhaseCommits(slots)
@@ -14,7 +14,7 @@ extension StoreStack {
         }
         guard let slot = slots.first ?? self.slots.first else { throw missingStore }
         do {
-            return StackReceipt(transaction: try store(in: slot).save(changes[slot]).transaction)
+            return StackCommitResult(transaction: try store(in: slot).save(changes[slot]).transaction)
         } catch let conflicts as SaveConflicts { throw conflicts.inSlot(slot) }
     }
 

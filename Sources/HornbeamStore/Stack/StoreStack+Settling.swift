@@ -13,10 +13,10 @@ extension StoreStack {
             guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
             guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
             let name = StoredValue.decision(prepared.decision)
-            let isDecided = try EngineError.translated { () throws(EngineError) in
+            let isCommitted = try EngineError.translated { () throws(EngineError) in
                 try decider.engine.snapshot().value(name) != nil
             }
-            if isDecided {
+            if isCommitted {
                 _ = try store.applyPreparedPart(prepared.changeSet(for: store))
             } else {
                 try store.setPreparedPart(nil, .full)
@@ -33,17 +33,17 @@ extension StoreStack {
     private func removeCommitRecords(of store: Store) throws {
         // A running two-phase commit still needs its commit record, though no store is in doubt.
         try TwoPhaseCommit.publication.withLock { _ in
-            try EngineError.translated { () throws(EngineError) in try forgetFulfilledDecisions(of: store) }
+            try EngineError.translated { () throws(EngineError) in try removeObsoleteCommitRecords(of: store) }
         }
     }
 
-    private func forgetFulfilledDecisions(of store: Store) throws(EngineError) {
+    private func removeObsoleteCommitRecords(of store: Store) throws(EngineError) {
         let snapshot = try store.engine.snapshot()
-        let names = try snapshot.valueNames(startingWith: StoredValue.decisions)
-        let recent = store.joint.recentDecisions
+        let names = try snapshot.valueNames(startingWith: StoredValue.commitRecords)
+        let recent = store.joint.recentCommitRecords
         var old: [String] = []
         for name in names where !recent.contains(name) {
-            if isFulfilled(try snapshot.value(name) ?? []) { old.append(name) }
+            if isObsolete(try snapshot.value(name) ?? []) { old.append(name) }
         }
         guard !old.isEmpty else { return }
         let transaction = try store.engine.begin()
@@ -51,7 +51,7 @@ extension StoreStack {
         _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
     }
 
-    private func isFulfilled(_ participants: [UInt8]) -> Bool {
+    private func isObsolete(_ participants: [UInt8]) -> Bool {
         String(decoding: participants, as: UTF8.self).split(separator: " ").allSatisfy { text in
             guard let slot = slot(of: UUID(uuidString: String(text))), let store = self[slot]?.store else {
                 return false
@@ -66,10 +66,10 @@ extension StoreStack {
     /// The outcome of an in-doubt save. Applies parts that could not be applied before.
     ///
     /// - Throws: The error of a store that still cannot apply its part.
-    package func outcome(of save: DoubtfulSave) throws -> SaveOutcome {
+    package func outcome(of save: InDoubtSave) throws -> SaveOutcome {
         let stores = ([save.store.identifier] + save.participants).map { id in slot(of: id).flatMap { self[$0]?.store } }
         guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
-        if !save.isDecided {
+        if !save.isCommitted {
             guard store !== save.store else { return .unknown }
             guard store.recoveredTransaction >= save.transaction else { return .dropped }
         }

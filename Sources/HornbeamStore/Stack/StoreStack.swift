@@ -28,9 +28,9 @@ internal import HornbeamThreads
     /// The same store, if it is writable.
     let onlyWritable: Store?
     /// True when all new objects are inserted into the store in the first slot.
-    package let hasOnePlace: Bool
+    package let insertsIntoOnlyStore: Bool
     /// The same as `only`, without reference counting, for the check before each read.
-    private let onlyUncounted: Unmanaged<Store>?  // `only` retains it
+    private let onlyUnretained: Unmanaged<Store>?  // `only` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
@@ -39,8 +39,8 @@ internal import HornbeamThreads
         self.parts = parts
         only = parts.count == 1 ? parts[0]?.store : nil
         onlyWritable = parts.count == 1 && parts[0]?.isReadOnly == false ? only : nil
-        hasOnePlace = only != nil && parts[0]?.entities == nil
-        unsafe onlyUncounted = unsafe only.map { unsafe .passUnretained($0) }
+        insertsIntoOnlyStore = only != nil && parts[0]?.entities == nil
+        unsafe onlyUnretained = unsafe only.map { unsafe .passUnretained($0) }
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
 
@@ -127,8 +127,8 @@ internal import HornbeamThreads
 
     /// True when there is only one store and its newest transaction is not after `transaction`.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
-        guard let onlyUncounted = unsafe onlyUncounted else { return false }
-        return unsafe onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
+        guard let onlyUnretained = unsafe onlyUnretained else { return false }
+        return unsafe onlyUnretained._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
     /// A snapshot of the newest versions of all stores. It contains each two-phase commit completely or not at all.

@@ -29,7 +29,7 @@ struct TwoPhaseCommit {
 
     private var coordinatingStore: Store { parts[0].store }
 
-    func run() throws -> StackReceipt {
+    func run() throws -> StackCommitResult {
         for (count, part) in parts.enumerated() {
             do { try part.store.joint.hold(for: part.store.location) } catch {
                 for held in parts[..<count] { held.store.joint.release() }
@@ -45,17 +45,17 @@ struct TwoPhaseCommit {
                 try prepare(part)
                 prepared.append(part.store)
             }
-            for part in parts { try part.store.passOn(part.changes) }
+            for part in parts { try part.store.forwardToCustomStore(part.changes) }
         } catch {
             coordinating.transaction.abort()
             withdraw(prepared)
             throw error
         }
         return try Self.publication.withLock { _ in
-            var receipt = StackReceipt(transaction: 0)
+            var receipt = StackCommitResult(transaction: 0)
             do {
                 receipt.transaction = try writeCommitRecord(coordinating)
-            } catch var error as DoubtfulSave {
+            } catch var error as InDoubtSave {
                 // The commit record may be durable: only opening the stores again determines the outcome.
                 for part in parts.dropFirst() {
                     stillHeld.removeAll { $0 === part.store }
@@ -146,7 +146,7 @@ struct TwoPhaseCommit {
             transaction.abort()
             throw error
         }
-        return try coordinatingStore.commitOrDoubt(transaction, .full, announcing: execution.change)
+        return try coordinatingStore.commitReportingDoubt(transaction, .full, publishing: execution.change)
     }
 
     private func doubt(_ part: Part) {
@@ -156,9 +156,9 @@ struct TwoPhaseCommit {
 
     private var participants: [UUID] { parts.dropFirst().map(\.store.identifier) }
 
-    private func incomplete(_ error: HornbeamError, _ receipt: StackReceipt) -> DoubtfulSave {
-        DoubtfulSave(
-            store: coordinatingStore, transaction: receipt.transaction, isDecided: true, participants: participants, error: error)
+    private func incomplete(_ error: HornbeamError, _ receipt: StackCommitResult) -> InDoubtSave {
+        InDoubtSave(
+            store: coordinatingStore, transaction: receipt.transaction, isCommitted: true, participants: participants, error: error)
     }
 
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
@@ -175,8 +175,8 @@ extension StoredValue {
     static let preparedPart = "joint/promise"
 
     /// The prefix of the names of commit records. A record remains until all participants, which its value names, have applied their parts.
-    static let decisions = "joint/decision/"
-    static func decision(_ id: UUID) -> String { decisions + id.uuidString }
+    static let commitRecords = "joint/decision/"
+    static func decision(_ id: UUID) -> String { commitRecords + id.uuidString }
 }
 
 extension Store {
@@ -206,6 +206,6 @@ extension Store {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        return try commit(transaction, .lazy(maxDelay: .seconds(1)), announcing: execution.change)
+        return try commit(transaction, .lazy(maxDelay: .seconds(1)), publishing: execution.change)
     }
 }

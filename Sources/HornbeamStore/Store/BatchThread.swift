@@ -15,7 +15,7 @@ final class BatchThread: Sendable {
     /// Can be called on any thread, after the last transaction of the batch.
     func end(_ batch: UInt) { _ = thread.compareExchange(expected: batch, desired: Self.none, ordering: .relaxed) }
 
-    var isHere: Bool {
+    var isCurrent: Bool {
         let holder = thread.load(ordering: .relaxed)
         return holder != Self.none && holder == Self.current
     }
@@ -26,8 +26,8 @@ final class BatchThread: Sendable {
 
 extension Store {
     /// - Throws: `unsupportedRequest` inside the handler of a batch insert into this store.
-    package func requireNoBatchHere() throws {
-        guard batchThread.isHere else { return }
+    package func requireOutsideBatchHandler() throws {
+        guard batchThread.isCurrent else { return }
         throw HornbeamError(
             .unsupportedRequest,
             "The handler of a batch insert started another change of the same store, which would wait for the batch. Make the change "

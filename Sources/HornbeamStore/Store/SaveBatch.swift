@@ -10,15 +10,15 @@ final class SaveBatch: @unchecked Sendable {
     private let transaction: WriteTransaction
     private let rows: RowBuffers
     /// The saves in execution order. The last of them may have failed.
-    private(set) var places: [QueuedSave] = []
+    private(set) var saves: [QueuedSave] = []
     /// The transaction numbers of all saves except the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
-    /// True until the commit is executed; then another thread can lead. `isUnderWay` is true until the log write has ended.
+    /// True until the commit is executed; then another thread can lead. `isWritingLog` is true until the log write has ended.
     var isLed = true
-    var isUnderWay = true
+    var isWritingLog = true
     /// The leader's outcome, set after the log write.
-    var answered: QueuedSave.Outcome?
+    var leaderOutcome: QueuedSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
         self.store = store
@@ -30,10 +30,10 @@ final class SaveBatch: @unchecked Sendable {
     var canGoOn: Bool { transaction.canGoOn }
 
     func execute(_ place: QueuedSave) throws {
-        let isFirst = places.isEmpty
+        let isFirst = saves.isEmpty
         // Append before any step that can fail, so that `dissolve` sets the outcome of this save too.
-        places.append(place)
-        if !isFirst { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
+        saves.append(place)
+        if !isFirst { numbers.append(try transaction.goOn(published: store.publishing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()
         last = execution.change
@@ -50,7 +50,7 @@ final class SaveBatch: @unchecked Sendable {
     /// Returns the number of the last save when all saves are durable.
     func commit(_ steps: CommitSteps) throws -> UInt64 {
         try EngineError.translated { () throws(EngineError) in
-            try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
+            try transaction.commit(store.durability.engineLevel, steps: steps, published: store.publishing(last)).rawValue
         }
     }
 
@@ -58,15 +58,15 @@ final class SaveBatch: @unchecked Sendable {
     var number: UInt64 { transaction.number.rawValue }
 
     /// The result of one save after the log write.
-    func receipt(_ place: Int, upTo last: UInt64) -> QueuedSave.Outcome {
-        .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
+    func successOutcome(_ place: Int, upTo last: UInt64) -> QueuedSave.Outcome {
+        .finished(.success(CommitResult(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
     /// The result of one save after a failed commit. Unless the outcome is in doubt, the batch wrote nothing, and the error may come from another
     /// save of the batch; so each save is executed alone.
     func outcome(_ place: Int, after error: any Error) -> QueuedSave.Outcome {
         let code = (error as? HornbeamError)?.code
-        if places.count > 1, code != .durabilityLost, code != .closed { return .alone }
-        return .over(.failure(store.doubt(error, place < numbers.count ? numbers[place] : number)))
+        if saves.count > 1, code != .durabilityLost, code != .closed { return .alone }
+        return .finished(.failure(store.doubt(error, place < numbers.count ? numbers[place] : number)))
     }
 }

@@ -18,7 +18,7 @@ final class SaveGroupCommit: Sendable {
     private struct State {
         var isLed = false
         /// The number of batches that are being written to the log.
-        var underWay = 0
+        var logWriteCount = 0
         /// A batch that is executed but not committed, and has no leader.
         var open: SaveBatch?
         /// Saves that are not executed yet. The leader executes them.
@@ -35,20 +35,20 @@ final class SaveGroupCommit: Sendable {
     private let state = Guarded(State())
     private let buffers = LeaderBuffers()
 
-    func save(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
+    func save(_ changes: ChangeSet, in store: Store) throws -> CommitResult {
         let (place, turn) = arrive(with: changes)
         var outcome: QueuedSave.Outcome?
         if case .leads(let open) = turn { outcome = lead(place, in: open, of: store) }
         while true {
             switch outcome ?? place.waitForOutcome() {
-            case .lead: outcome = lead(place, in: takeOpen(), of: store)
-            case .commit(let group): outcome = conclude(group, for: place)
-            case .over(let result):
+            case .lead: outcome = lead(place, in: removeOpenBatch(), of: store)
+            case .commit(let group): outcome = executeOpenBatch(group, for: place)
+            case .finished(let result):
                 leave(place)
                 return try result.get()
             case .alone:
                 leave(place)
-                return try store.write(changes, passingOn: true)
+                return try store.write(changes, forwarding: true)
             }
         }
     }
@@ -83,7 +83,7 @@ final class SaveGroupCommit: Sendable {
         state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
     }
 
-    private func takeOpen() -> SaveBatch? { state.withLock { $0.open.take() } }
+    private func removeOpenBatch() -> SaveBatch? { state.withLock { $0.open.take() } }
 
     // MARK: Leading
 
@@ -94,7 +94,7 @@ final class SaveGroupCommit: Sendable {
             return execute(place, in: group, leader: place)
         } catch {
             stepDown()
-            return .over(.failure(error))
+            return .finished(.failure(error))
         }
     }
 
@@ -131,18 +131,18 @@ final class SaveGroupCommit: Sendable {
         let canGoOn = group.canGoOn
         return state.withLock { state in
             if canGoOn, !state.waiting.isEmpty { return .execute(state.waiting.removeFirst()) }
-            if canGoOn, state.underWay > 0 {
+            if canGoOn, state.logWriteCount > 0 {
                 state.open = group
                 state.isLed = false
                 return .leaveOpen
             }
-            state.underWay += 1
+            state.logWriteCount += 1
             return .commit
         }
     }
 
     /// Executes a waiting save in a batch that was left open, and commits the batch, after a log write has ended. One of its members leads.
-    private func conclude(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
+    private func executeOpenBatch(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
         execute(group.canGoOn ? next() : nil, in: group, leader: place)
     }
 
@@ -154,18 +154,18 @@ final class SaveGroupCommit: Sendable {
                 self.stepDown()
             },
             logged: { isDurable in
-                group.isUnderWay = false
-                self.logIsFree()
-                if isDurable { group.answered = self.answer(group, leader: leader) { group.receipt($0, upTo: group.number) } }
+                group.isWritingLog = false
+                self.logWriteEnded()
+                if isDurable { group.leaderOutcome = self.answer(group, leader: leader) { group.successOutcome($0, upTo: group.number) } }
             })
         var failure: (any Error)?
         var number: UInt64 = 0
         do { number = try group.commit(steps) } catch { failure = error }
         if group.isLed { stepDown() }
-        if group.isUnderWay { logIsFree() }
-        if let answered = group.answered { return answered }
+        if group.isWritingLog { logWriteEnded() }
+        if let leaderOutcome = group.leaderOutcome { return leaderOutcome }
         return answer(group, leader: leader) { place in
-            failure.map { group.outcome(place, after: $0) } ?? group.receipt(place, upTo: number)
+            failure.map { group.outcome(place, after: $0) } ?? group.successOutcome(place, upTo: number)
         }
     }
 
@@ -173,14 +173,14 @@ final class SaveGroupCommit: Sendable {
     private func dissolve(_ group: SaveBatch, _ error: any Error, leader: QueuedSave) -> QueuedSave.Outcome {
         group.abort()
         stepDown()
-        guard group.places.count > 1 else { return .over(.failure(group.refusal(error))) }
+        guard group.saves.count > 1 else { return .finished(.failure(group.refusal(error))) }
         return answer(group, leader: leader) { _ in .alone }
     }
 
     /// Sets the outcome of each follower, by its position in the batch; returns the leader's outcome.
     private func answer(_ group: SaveBatch, leader: QueuedSave, _ outcome: (Int) -> QueuedSave.Outcome) -> QueuedSave.Outcome {
         var own = QueuedSave.Outcome.alone
-        for (index, place) in group.places.enumerated() {
+        for (index, place) in group.saves.enumerated() {
             if place === leader { own = outcome(index) } else { place.end(outcome(index)) }
         }
         return own
@@ -197,15 +197,15 @@ final class SaveGroupCommit: Sendable {
     }
 
     /// After a log write, selects a leader for the open batch.
-    private func logIsFree() {
+    private func logWriteEnded() {
         let group = state.withLock { state -> SaveBatch? in
-            state.underWay -= 1
-            guard state.underWay == 0, !state.isLed, let group = state.open else { return nil }
+            state.logWriteCount -= 1
+            guard state.logWriteCount == 0, !state.isLed, let group = state.open else { return nil }
             state.open = nil
             state.isLed = true
             return group
         }
-        if let group { group.places[0].end(.commit(group)) }
+        if let group { group.saves[0].end(.commit(group)) }
     }
 }
 
@@ -215,7 +215,7 @@ final class SaveGroupCommit: Sendable {
 /// the outcome is set.
 final class QueuedSave: @unchecked Sendable {
     enum Outcome: Sendable {
-        case over(Result<SaveReceipt, any Error>)
+        case finished(Result<CommitResult, any Error>)
         /// Nothing was written; the caller executes the save alone.
         case alone
         /// Nothing was written; the caller leads and executes the save together with the waiting ones.

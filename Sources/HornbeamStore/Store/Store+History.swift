@@ -34,14 +34,14 @@ extension Store {
         let newest = try Self.position(reading, upTo: snapshot.transaction)
         if let position, let gap = try gap(position, reading, snapshot) { return .resync(gap, position: newest) }
         var records: [HistoryRecord] = []
-        var isCut = false
+        var reachedLimit = false
         try reading.forEach(after: position?.number ?? 0) { record in
-            isCut = limit > 0 && records.count == limit
-            if isCut { return false }
+            reachedLimit = limit > 0 && records.count == limit
+            if reachedLimit { return false }
             if try isIncluded(record) { records.append(record) }
             return true
         }
-        guard isCut, let last = records.last else { return .records(records, position: newest) }
+        guard reachedLimit, let last = records.last else { return .records(records, position: newest) }
         return .records(records, position: last.position)
     }
 
@@ -91,7 +91,7 @@ extension Store {
     }
 
     /// Publishes the commits of another process after a number; false when history does not contain all of them.
-    func announceHistory(after number: UInt64) throws -> Bool {
+    func publishHistory(after number: UInt64) throws -> Bool {
         guard let history else { return false }
         let snapshot = try snapshot()
         guard try number >= HistoryState.floor(in: snapshot.engineSnapshot) else { return false }
@@ -101,7 +101,7 @@ extension Store {
             changes.append(StoreChange(record))
             return true
         }
-        for change in changes { announcer.announce(change) }
+        for change in changes { publisher.publish(change) }
         return true
     }
 
@@ -199,7 +199,7 @@ extension HistoryLog {
         let transaction = try engine.begin()
         if let tree {
             try transaction.drop(tree)
-            try HistoryState.forget(in: transaction)
+            try HistoryState.removeAll(in: transaction)
         } else {
             _ = try transaction.createIndex(named: HistoryKey.treeName)
             try HistoryState.setFloor(transaction.baseTransaction.rawValue, in: transaction)

@@ -13,8 +13,8 @@ extension Store {
     /// - Throws: `modelMismatch` when another process changed the model: the last version of the old model stays readable until the
     ///   store is opened again.
     package func refresh() throws -> Bool {
-        guard isReadOnly, fixedState == nil else { return false }
-        if let last = lastState.withLock(\.self) { throw last.error }
+        guard isReadOnly, fixedSnapshot == nil else { return false }
+        if let last = lastReadableVersion.withLock(\.self) { throw last.error }
         let shown = try self.snapshot()
         let known = shown.transaction
         let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
@@ -25,15 +25,15 @@ extension Store {
                 .modelMismatch,
                 "Another process changed the model of “\(location)” while it was open here for reading. It shows its last state of the old "
                     + "model. Close it and open it again with the new model.")
-            lastState.withLock { $0 = LastState(snapshot: shown, error: error) }
+            lastReadableVersion.withLock { $0 = LastReadableVersion(snapshot: shown, error: error) }
             throw error
         }
-        remember(try snapshot.metadata())
-        if try !announceHistory(after: known) {
+        cacheMetadata(try snapshot.metadata())
+        if try !publishHistory(after: known) {
             var change = StoreChange()
             change.transaction = snapshot.transaction.rawValue
             change.isUnknown = true
-            announcer.announce(change)
+            publisher.publish(change)
         }
         return true
     }
@@ -43,7 +43,7 @@ extension Store {
 }
 
 /// The last readable version of a store opened for reading, and the reason why the store does not switch to a newer one.
-struct LastState: Sendable {
+struct LastReadableVersion: Sendable {
     let snapshot: StoreSnapshot
     let error: HornbeamError
 }

@@ -11,7 +11,7 @@ extension Store {
     ///
     /// - Throws: `HornbeamError`: `snapshotExpired` when the version is no longer retained, `closed` when the store is closed.
     package func snapshot(at transaction: UInt64) throws -> StoreSnapshot {
-        if let fixedState { return fixedState }
+        if let fixedSnapshot { return fixedSnapshot }
         guard transaction >= openedTransaction else {
             throw HornbeamError(
                 .snapshotExpired,
@@ -25,7 +25,7 @@ extension Store {
 
     /// Returns a pinned snapshot of the newest version. The version stays readable while the snapshot exists.
     package func retain() throws -> StoreSnapshot {
-        if let fixedState { return fixedState }
+        if let fixedSnapshot { return fixedSnapshot }
         return try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(isPinned: true), reader: reader)
         }

@@ -4,12 +4,12 @@ package import HornbeamModel
 
 /// A save with an unknown or incomplete outcome (in-doubt transaction). Either a sync failed, and the next opening determines whether the
 /// save is durable. Or a two-phase commit is committed, and a participant has not applied its part yet.
-package struct DoubtfulSave: Error {
+package struct InDoubtSave: Error {
     /// The store that determines the outcome; for a two-phase commit the coordinating store.
     package let store: Store
     package let transaction: UInt64
     /// True when the save is committed and only parts of it are not applied yet.
-    package var isDecided = false
+    package var isCommitted = false
     /// The participants of the two-phase commit.
     package var participants: [UUID] = []
     /// The error that the caller of the save receives.
@@ -23,47 +23,47 @@ extension Store {
     /// Writes a change set atomically. It is durable on return, unless the store was opened with lazy durability.
     ///
     /// - Throws: `SaveConflicts` when rows changed meanwhile or unique values are taken; `HornbeamError` for values of
-    ///   the wrong type and for faults of the files. In these cases nothing is written. `DoubtfulSave` when a sync failed.
-    package func save(_ changes: ChangeSet) throws -> SaveReceipt {
+    ///   the wrong type and for faults of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
+    package func save(_ changes: ChangeSet) throws -> CommitResult {
         try requireWritable()
-        return try changes.weight <= Self.sharedWeightMax && canShareSaves
-            ? sharedSaves.save(changes, in: self) : write(changes, passingOn: true)
+        return try changes.weight <= Self.groupedWeightMax && canGroupSaves
+            ? groupCommit.save(changes, in: self) : write(changes, forwarding: true)
     }
 
     /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
-    private static let sharedWeightMax = 64
+    private static let groupedWeightMax = 64
 
     /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained version is that of one
     /// save. A running two-phase commit must end first.
-    private var canShareSaves: Bool {
+    private var canGroupSaves: Bool {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
 
     /// Executes a change set in a transaction of its own.
     ///
-    /// - Parameter passingOn: False for changes that come from the custom store itself.
-    func write(_ changes: ChangeSet, passingOn: Bool) throws -> SaveReceipt {
+    /// - Parameter forwarding: False for changes that come from the custom store itself.
+    func write(_ changes: ChangeSet, forwarding: Bool) throws -> CommitResult {
         let transaction = try beginTransaction()
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
         do {
             try execution.run()
-            if passingOn { try passOn(changes) }
+            if forwarding { try forwardToCustomStore(changes) }
         } catch {
             transaction.abort()
             try rethrow(error, base: transaction)
         }
-        return SaveReceipt(transaction: try commitOrDoubt(transaction, durability, announcing: execution.change))
+        return CommitResult(transaction: try commitReportingDoubt(transaction, durability, publishing: execution.change))
     }
 
     /// Sends changes to the custom store, if there is one.
-    func passOn(_ changes: ChangeSet) throws {
+    func forwardToCustomStore(_ changes: ChangeSet) throws {
         guard let backing, !changes.isEmpty else { return }
-        let told = CustomStoreChanges(changes, self)
-        try backing.call { try $0.save(told) }
+        let customChanges = CustomStoreChanges(changes, self)
+        try backing.call { try $0.save(customChanges) }
     }
 
     /// Throws for requests that would bypass the custom store.
-    package func requireOwnRows() throws {
+    package func requireNoCustomStore() throws {
         guard backing != nil else { return }
         throw HornbeamError(
             .unsupportedRequest,
@@ -81,36 +81,36 @@ extension Store {
         }
     }
 
-    /// Like `commit`, but throws `DoubtfulSave` when the outcome is unknown.
-    func commitOrDoubt(
-        _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
+    /// Like `commit`, but throws `InDoubtSave` when the outcome is unknown.
+    func commitReportingDoubt(
+        _ transaction: WriteTransaction, _ durability: SaveDurability, publishing change: StoreChange
     ) throws -> UInt64 {
         let number = transaction.baseTransaction.rawValue + 1
-        do { return try commit(transaction, durability, announcing: change) } catch { throw doubt(error, number) }
+        do { return try commit(transaction, durability, publishing: change) } catch { throw doubt(error, number) }
     }
 
-    /// The error of a failed save; a `DoubtfulSave` with the transaction when its outcome is unknown.
+    /// The error of a failed save; a `InDoubtSave` with the transaction when its outcome is unknown.
     func doubt(_ error: any Error, _ transaction: UInt64) -> any Error {
         guard let error = error as? HornbeamError, error.code == .durabilityLost else { return error }
-        return DoubtfulSave(store: self, transaction: transaction, error: error)
+        return InDoubtSave(store: self, transaction: transaction, error: error)
     }
 
     /// Commits a transaction. Its change is published when readers see the commit, before this commit or a later one returns.
     func commit(
-        _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
+        _ transaction: WriteTransaction, _ durability: SaveDurability, publishing change: StoreChange
     ) throws -> UInt64 {
         try record(change, in: transaction)
         return try EngineError.translated { () throws(EngineError) in
-            try transaction.commit(durability.engineLevel, published: announcing(change)).rawValue
+            try transaction.commit(durability.engineLevel, published: publishing(change)).rawValue
         }
     }
 
     /// Returns a closure that publishes a change with its transaction number.
-    func announcing(_ change: StoreChange) -> @Sendable (TransactionNumber) -> Void {
-        { [announcer] number in
+    func publishing(_ change: StoreChange) -> @Sendable (TransactionNumber) -> Void {
+        { [publisher] number in
             var change = change
             change.transaction = number.rawValue
-            announcer.announce(change)
+            publisher.publish(change)
         }
     }
 
@@ -128,6 +128,6 @@ extension Store {
             throw HornbeamError(
                 .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
         }
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
     }
 }

@@ -27,8 +27,8 @@ package final class Store: Sendable {
     let openedTransaction: UInt64
     /// The state of two-phase commits in this store.
     let joint = TwoPhaseState()
-    let announcer = ChangePublisher()
-    let sharedSaves = SaveGroupCommit()
+    let publisher = ChangePublisher()
+    let groupCommit = SaveGroupCommit()
     let batchThread = BatchThread()
     /// Nil for a store without history.
     let history: HistoryLog?
@@ -37,20 +37,20 @@ package final class Store: Sendable {
     /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
     /// The last version of the old model, set when another process has changed the model of a store that is open for reading.
-    let lastState = Guarded<LastState?>(nil)
+    let lastReadableVersion = Guarded<LastReadableVersion?>(nil)
     /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// A reference to the folder of a memory store, so that it is not freed.
     private let memory: MemoryLocation?
     /// The snapshot of a store that was opened at a fixed version; nil for other stores.
-    let fixedState: StoreSnapshot?
+    let fixedSnapshot: StoreSnapshot?
 
     init(
         location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
         metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, openedTransaction: UInt64, history: HistoryLog?,
-        memory: MemoryLocation?, fixedState: StoreSnapshot? = nil
+        memory: MemoryLocation?, fixedSnapshot: StoreSnapshot? = nil
     ) {
-        self.fixedState = fixedState
+        self.fixedSnapshot = fixedSnapshot
         self.location = location
         self.identifier = identifier
         self.engine = engine
@@ -90,14 +90,14 @@ package final class Store: Sendable {
 
     /// The number of the newest readable commit, in O(1).
     package var latestTransaction: UInt64 {
-        if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot.transaction }
+        if isReadOnly, let last = lastReadableVersion.withLock(\.self) { return last.snapshot.transaction }
         return engine.latest.rawValue
     }
 
     /// A snapshot of the newest committed version. Calls between the same two commits share one snapshot.
     package func snapshot() throws -> StoreSnapshot {
-        if let fixedState { return fixedState }
-        if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot }
+        if let fixedSnapshot { return fixedSnapshot }
+        if isReadOnly, let last = lastReadableVersion.withLock(\.self) { return last.snapshot }
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
         let snapshot = try EngineError.translated { () throws(EngineError) in
@@ -132,7 +132,7 @@ package final class Store: Sendable {
     }
 
     /// A key for one new object; nil when the custom store assigns it.
-    package func newKeyIfPlain() throws -> UInt64? { backing == nil ? try reserveKeys(1) : nil }
+    package func newKeyUnlessCustom() throws -> UInt64? { backing == nil ? try reserveKeys(1) : nil }
 
     /// Keys for new objects of the entities, in the same order.
     package func newKeys(for entities: [EntityDescription]) throws -> [UInt64] {
@@ -157,7 +157,7 @@ package final class Store: Sendable {
     package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0 } }
 
     /// Caches the metadata of a newer version.
-    func remember(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
+    func cacheMetadata(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
 
     /// Replaces the metadata, durably.
     package func setMetadata(_ metadata: [String: PropertyValue]) throws {
@@ -178,17 +178,17 @@ package final class Store: Sendable {
     /// Other commits wait for `body`, so it must be quick and must not save into this store. The observation ends when it is cancelled
     /// or released.
     package func observe(_ body: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
-        StoreObservation(announcer, body)
+        StoreObservation(publisher, body)
     }
 
     package func checkpoint() throws {
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
         try EngineError.translated { () throws(EngineError) in try engine.checkpoint() }
     }
 
     /// Writes a checkpoint and closes the store. Later calls throw `closed`.
     package func close() throws {
-        try requireNoBatchHere()
+        try requireOutsideBatchHandler()
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in try engine.close() }
     }

@@ -22,7 +22,7 @@ package final class StoreBacking: Sendable {
     }
 
     /// True at the first call for a relationship of an owner.
-    func asks(for relationship: String, of owner: UInt64) -> Bool {
+    func isFirstLoad(for relationship: String, of owner: UInt64) -> Bool {
         known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
     }
 }
@@ -34,7 +34,7 @@ extension Store {
         var options = Options()
         options.backing = backing
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
-        if backing.custom.isAtomic { try store.absorb(try backing.call { try $0.rows(for: .everything) }) }
+        if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
         return store
     }
 
@@ -47,33 +47,33 @@ extension Store {
     package func load(_ fetch: ValidatedFetch) throws {
         guard let backing, isIncremental else { return }
         let rows = try backing.call { try $0.rows(for: .fetch(fetch.request)) }
-        try absorb(rows)
+        try updateCache(rows)
         guard fetch.request.window.isWhole else { return }
         let given = Set(rows.map(\.object.key))
         let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
-        if !doubtful.isEmpty { try renew(doubtful) }
+        if !doubtful.isEmpty { try reload(doubtful) }
     }
 
     /// Loads one row; false when the custom store has none.
     package func load(_ reference: ObjectReference) throws -> Bool {
         guard isIncremental else { return false }
-        try renew([reference])
+        try reload([reference])
         return try snapshot().exists(model.entities[Int(reference.entityIndex)], reference.key)
     }
 
     /// Loads the members of a to-many relationship at the first call for its owner. Returns true if they were loaded.
     package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
-        guard let backing, isIncremental, backing.asks(for: relationship.name, of: owner.key) else { return false }
+        guard let backing, isIncremental, backing.isFirstLoad(for: relationship.name, of: owner.key) else { return false }
         let key = customKey(owner)
-        try absorb(try backing.call { try $0.rows(for: .members(of: key, relationship: relationship.name)) })
+        try updateCache(try backing.call { try $0.rows(for: .members(of: key, relationship: relationship.name)) })
         return true
     }
 
-    private func renew(_ references: [ObjectReference]) throws {
+    private func reload(_ references: [ObjectReference]) throws {
         guard let backing else { return }
         let rows = try backing.call { try $0.rows(for: .objects(references.map(customKey))) }
         let present = Set(rows.map(\.object.key))
-        try absorb(rows, without: references.filter { !present.contains($0.key) })
+        try updateCache(rows, without: references.filter { !present.contains($0.key) })
     }
 
     func customKey(_ reference: ObjectReference) -> CustomStoreKey {

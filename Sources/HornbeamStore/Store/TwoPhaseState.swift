@@ -86,7 +86,7 @@ final class TwoPhaseState: Sendable {
     func finish(_ decision: Finished) { state.withLock { $0.finished.append(decision) } }
 
     /// The names of the commit records that this process wrote or applied; later saves remove them.
-    var recentDecisions: Set<String> { state.withLock { Set($0.finished.map { StoredValue.decision($0.decision) }) } }
+    var recentCommitRecords: Set<String> { state.withLock { Set($0.finished.map { StoredValue.decision($0.decision) }) } }
 
     func takeFinished() -> [Finished] {
         state.withLock { state in

@@ -33,15 +33,15 @@ extension MaintainerName {
         guard let open = bytes.lastIndex(of: UInt8(ascii: "<")),
             let close = bytes[open...].firstIndex(of: UInt8(ascii: ">"))
         else {
-            self.init(name: Self.tidied(bytes[...]), address: nil)
+            self.init(name: Self.trimmed(bytes[...]), address: nil)
             return
         }
         let address = String(text[bytes.index(after: open)..<close])
-        let name = Self.tidied(bytes[..<open])
+        let name = Self.trimmed(bytes[..<open])
         self.init(name: name.isEmpty ? address : name, address: address.isEmpty ? nil : address)
     }
 
-    private static func tidied(_ text: Substring.UTF8View) -> String {
+    private static func trimmed(_ text: Substring.UTF8View) -> String {
         var text = text.drop { $0 <= 0x20 }
         while let last = text.last, last <= 0x20 { text.removeLast() }
         if text.count >= 2, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") { text = text.dropFirst().dropLast() }

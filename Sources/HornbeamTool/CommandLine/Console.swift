@@ -6,7 +6,7 @@ enum Console {
     static func line(_ text: String = "") { write(text + "\n", to: STDOUT_FILENO) }
 
     /// Prints a line on standard error.
-    static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    static func printError(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }

@@ -40,8 +40,8 @@ extension Command {
         let generator = ModelGenerator(try model.definition(), name: name, style: style, access: access)
         let files = isSingleFile ? [try generator.singleFile()] : try generator.files()
         for (name, outcome) in try GeneratedFiles(files).write(to: URL(filePath: folder)) { Console.line("\(outcome.rawValue.padded(to: 7))  \(name)") }
-        for note in model.notes { Console.complain("note: \(note.message)") }
-        for omission in generator.omissions { Console.complain("note: \(omission)") }
+        for note in model.notes { Console.printError("note: \(note.message)") }
+        for omission in generator.omissions { Console.printError("note: \(omission)") }
     }
 }
 

@@ -61,7 +61,7 @@ extension Command {
     private static func convert(_ path: String, _ output: String?) throws {
         let model = try ModelFile(path)
         let json = try model.definition().json()
-        model.notes.forEach { Console.complain($0.description) }
+        model.notes.forEach { Console.printError($0.description) }
         guard let output else { return _ = Console.write(String(decoding: json, as: UTF8.self), to: STDOUT_FILENO) }
         do {
             try json.write(to: URL(filePath: output), options: .withoutOverwriting)

@@ -38,8 +38,8 @@ import Hornbeam
 
     private func answerQuestions() throws {
         let container = try CatalogueModel.open(at: storePath)
-        let questions = CatalogueQuestions(context: container.viewContext, word: word, packageName: packageName)
-        try questions.answerAll { answer in Console.line("\n\(answer.description)") }
+        let queries = CatalogueQueries(context: container.viewContext, word: word, packageName: packageName)
+        try queries.runAll { answer in Console.line("\n\(answer.description)") }
         var query = Query(entityName: "Package")
         query.format = "section.name == 'games' AND installedSize > 500000000"
         query.sorts = [.descending("installedSize")]
@@ -52,7 +52,7 @@ import Hornbeam
 
     private func showMigration() throws {
         Console.line("\nMigration: a second version of the model renames an attribute, adds a required one and splits an entity.")
-        let outcome = try MigrationShow(storePath: storePath).run { plan in
+        let outcome = try MigrationDemo(storePath: storePath).run { plan in
             Console.line(plan.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
         }
         Console.line(outcome.description)
@@ -61,7 +61,7 @@ import Hornbeam
     private func showDurability() throws {
         guard kills > 0 else { return }
         Console.line("\nDurability: a process saves updates and reports each acknowledged save; it is killed at a random moment.")
-        let show = DurabilityShow(executable: executable, storePath: storePath, kills: kills)
+        let show = DurabilityDemo(executable: executable, storePath: storePath, kills: kills)
         Console.line(try show.run().description)
         Console.line(
             "A kill does not prove safety against power loss, because the operating system keeps the writes of a killed process; "

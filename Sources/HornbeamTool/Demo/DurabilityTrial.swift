@@ -7,7 +7,7 @@ import Hornbeam
 /// n - 100. Therefore the number of complete saves determines the content of the store.
 enum DurabilityTrial {
     /// The number of `TrialSave` objects that remain.
-    static let keptSaves = 100
+    static let remainingSaves = 100
     /// The maximum number of packages that the saves change.
     static let packagesMax = 1000
 
@@ -50,8 +50,8 @@ enum DurabilityTrial {
             context.object(Package.self, with: packages[place]).trialSerial = serial
         }
         TrialSave(context: context).serial = serial
-        if serial > keptSaves {
-            let request = try FetchRequest<TrialSave>().where("serial == %d", serial - keptSaves)
+        if serial > remainingSaves {
+            let request = try FetchRequest<TrialSave>().where("serial == %d", serial - remainingSaves)
             for old in try context.fetch(request) { context.delete(old) }
         }
         try context.save()
@@ -84,7 +84,7 @@ extension DurabilityTrial {
 
     private static func faultInSaves(in context: ManagedObjectContext, newest: Int) throws -> String? {
         let serials = try context.fetch(FetchRequest<TrialSave>()).map(\.serial).sorted()
-        let expected = Array((max(0, newest - keptSaves) + 1)..<(newest + 1))
+        let expected = Array((max(0, newest - remainingSaves) + 1)..<(newest + 1))
         return serials == expected ? nil : "\(serials.count) saves are listed where \(expected.count) should be"
     }
 }

@@ -13,7 +13,7 @@ enum CatalogueImporter {
     /// - Parameter isSilent: True shows no progress.
     static func run(
         _ catalogue: Catalogue, into container: PersistentContainer, isSilent: Bool = false
-    ) async throws -> ImportReceipt {
+    ) async throws -> ImportResult {
         let clock = ContinuousClock()
         let start = clock.now
         let packages = try await container.performBackgroundTask { context in

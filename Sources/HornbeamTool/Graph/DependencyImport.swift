@@ -10,7 +10,7 @@ enum DependencyImport {
             for pending in batch { insert(pending, into: context) }
             try context.save()
             context.reset()
-            source.noteSaved(batch.count)
+            source.recordSaved(batch.count)
         }
     }
 

@@ -27,7 +27,7 @@ final class DependencySource: Sendable {
             var batch: [PendingDependency] = []
             batch.reserveCapacity(CatalogueImporter.batchSize + 100)
             while batch.count < CatalogueImporter.batchSize, let record = try state.reader.next() {
-                guard let id = state.packages.takePending(record) else { continue }
+                guard let id = state.packages.claimPending(record) else { continue }
                 Self.append(record, id, state.packages, to: &batch)
             }
             state.resolved += batch.count { $0.target != nil }
@@ -36,7 +36,7 @@ final class DependencySource: Sendable {
     }
 
     /// Call it after each saved batch.
-    func noteSaved(_ count: Int) {
+    func recordSaved(_ count: Int) {
         state.withLock { state in
             state.saved += count
             state.progress.update(state.reader.fractionRead, Figures.count(state.saved, "dependency", "dependencies"))

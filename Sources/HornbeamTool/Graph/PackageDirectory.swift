@@ -39,7 +39,7 @@ struct PackageDirectory: Sendable {
     }
 
     /// Returns the ID of a package and marks its dependencies as imported; nil when they were imported before.
-    mutating func takePending(_ record: PackageRecord) -> ManagedObjectID? {
+    mutating func claimPending(_ record: PackageRecord) -> ManagedObjectID? {
         guard let index = index(of: record), let known = byName[record.name]?[index], known.isPending else { return nil }
         byName[record.name]?[index].isPending = false
         return known.id

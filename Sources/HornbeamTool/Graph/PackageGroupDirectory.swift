@@ -49,7 +49,7 @@ struct PackageGroupDirectory {
     }
 
     /// Call it after a save of the context, before its reset.
-    mutating func keepPermanentIDs() {
+    mutating func storePermanentIDs() {
         for (name, object) in newMaintainers { maintainers[name] = object.objectID }
         for (name, object) in newSections { sections[name] = object.objectID }
         for (name, object) in newTags { tags[name] = object.objectID }

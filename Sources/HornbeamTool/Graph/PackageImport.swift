@@ -5,7 +5,7 @@ final class PackageImport {
     struct Result: Sendable {
         /// The packages in the store.
         let directory: PackageDirectory
-        let receipt: ImportReceipt
+        let receipt: ImportResult
     }
 
     private let reader: CatalogueReader
@@ -13,7 +13,7 @@ final class PackageImport {
     private var packages: PackageDirectory
     private var groups: PackageGroupDirectory
     private var progress: ProgressLine
-    private var receipt = ImportReceipt()
+    private var receipt = ImportResult()
 
     /// - Parameter context: A context that no other task uses; it is reset after each batch.
     init(_ catalogue: Catalogue, into context: ManagedObjectContext, isSilent: Bool) throws {
@@ -44,11 +44,11 @@ final class PackageImport {
     private func importBatch(_ records: [PackageRecord]) throws {
         let inserted = records.compactMap(insert)
         try context.save()
-        groups.keepPermanentIDs()
+        groups.storePermanentIDs()
         for (package, record) in inserted { packages.add(record, id: package.objectID) }
         context.reset()
         receipt.packages += inserted.count
-        receipt.alreadyThere += records.count - inserted.count
+        receipt.skippedPackages += records.count - inserted.count
     }
 
     /// Nil when the package is already known.

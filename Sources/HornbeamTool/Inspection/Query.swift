@@ -31,7 +31,7 @@ struct Query {
         return request
     }
 
-    func run(in context: ManagedObjectContext) throws -> Answer {
+    func run(in context: ManagedObjectContext) throws -> QueryResult {
         let request = try request()
         let clock = Stopwatch(context)
         let objects = try context.fetch(request)

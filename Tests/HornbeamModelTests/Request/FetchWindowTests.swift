@@ -16,9 +16,9 @@ import Testing
                     #expect(window.count(of: count) == expected.count)
                     // The window of the first results equals that of all results.
                     #expect(Array(window.of(results.prefix(window.end ?? .max))) == expected)
-                    for leftOut in 0 ... min(max(offset, 0), count) {
-                        let rest = Array(results.dropFirst(leftOut))
-                        #expect(Array(rest[window.range(of: rest.count, leftOut: leftOut)]) == expected)
+                    for skippedCount in 0 ... min(max(offset, 0), count) {
+                        let rest = Array(results.dropFirst(skippedCount))
+                        #expect(Array(rest[window.range(of: rest.count, skippedCount: skippedCount)]) == expected)
                     }
                 }
             }

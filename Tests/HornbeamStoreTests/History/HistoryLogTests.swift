@@ -18,9 +18,9 @@ struct HistoryLogTests {
             keys.formUnion(start ..< start + random.next() % 20 + 1)
         }
         let sorted = keys.sorted()
-        var bytes = HistoryBytes()
+        var bytes = HistoryRecordWriter()
         bytes.append(keys: sorted)
-        var reader = HistoryReader(bytes.bytes)
+        var reader = HistoryRecordReader(bytes.bytes)
         let runs = reader.runs() ?? []
         #expect(Array(runs.joined()) == sorted && reader.isAtEnd, "seed \(seed)")
     }
@@ -28,17 +28,17 @@ struct HistoryLogTests {
     @Test("numbers, texts and doubles come back; cut bytes are refused")
     func partsComeBack() throws {
         for number in [0, 1, 127, 128, 16_383, 16_384, UInt64.max] {
-            var bytes = HistoryBytes()
+            var bytes = HistoryRecordWriter()
             bytes.append(number: number)
             bytes.append(text: nil)
             bytes.append(text: "")
             bytes.append(text: "Grüße")
             bytes.append(double: -0.5)
-            var reader = HistoryReader(bytes.bytes)
+            var reader = HistoryRecordReader(bytes.bytes)
             let read = (reader.number(), reader.text(), reader.text(), reader.text(), reader.double())
             #expect(read.0 == number && read.1 == .some(nil) && read.2 == "" && read.3 == "Grüße" && read.4 == -0.5)
             #expect(reader.isAtEnd)
-            var cut = HistoryReader(Array(bytes.bytes.dropLast()))
+            var cut = HistoryRecordReader(Array(bytes.bytes.dropLast()))
             _ = (cut.number(), cut.text(), cut.text(), cut.text())
             let double = cut.double()
             #expect(double == nil)

@@ -140,7 +140,7 @@ struct MemberTests {
     func longestRuns() {
         for code in 0 ..< 3_125 {
             let numbers = (0 ..< 5).map { UInt64(code / [1, 5, 25, 125, 625][$0] % 5) }
-            let run = LongestRun.ascending(numbers).sorted()
+            let run = LongestAscendingSubsequence.ascending(numbers).sorted()
             #expect(zip(run, run.dropFirst()).allSatisfy { numbers[$0] < numbers[$1] })
             let best = (0 ..< 32).filter { mask in
                 let picked = (0 ..< 5).filter { mask >> $0 & 1 == 1 }

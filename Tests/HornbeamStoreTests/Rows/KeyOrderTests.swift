@@ -97,12 +97,12 @@ struct KeyOrderTests {
         var key = IndexKey()
         key.append(.string(String(repeating: "x", count: 5_000)), Self.element(.string))
         key.finishComponents()
-        #expect(key.isCut)
-        #expect(key.bytes.count == IndexKey.cutCount)
+        #expect(key.isTruncated)
+        #expect(key.bytes.count == IndexKey.truncatedLength)
         var whole = IndexKey()
         whole.append(.string(String(repeating: "x", count: 900)), Self.element(.string))
         whole.finishComponents()
-        #expect(!whole.isCut)
+        #expect(!whole.isTruncated)
     }
 
     private func compare(_ a: [UInt8], _ b: [UInt8]) -> ValueOrder {

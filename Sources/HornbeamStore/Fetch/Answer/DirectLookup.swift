@@ -11,9 +11,9 @@ extension StoreSnapshot {
         let request = fetch.request
         guard let (name, value) = request.lookUp else { return nil }
         let entity = schema.model.entities[fetch.entity.index]
-        guard let property = entity.propertiesByName[name], let index = schema.lookUpIndex(of: property),
+        guard let property = entity.propertiesByName[name], let index = schema.lookupIndex(of: property),
             entity.isKind(of: index.entity),
-            let key = index.lookUpKey(value, origins: reader.origins)
+            let key = index.lookupKey(value, origins: reader.origins)
         else { return nil }
         let found = try EngineError.translated { () throws(EngineError) in
             index.isUnique ? try holder(of: key, index).map { [$0] } ?? [] : try holders(of: key, index)
@@ -28,7 +28,7 @@ extension StoreSnapshot {
         }
         answer.work.lookUp = DirectLookup(entity: entity, index: index, count: wanted.count)
         if !request.window.isWhole { wanted = Array(request.window.of(wanted)) }
-        answer.rows = FoundRows(wanted, wanted.count == 1 && request.resultType == .objects ? [try locate(wanted[0])] : [])
+        answer.rows = ResultSet(wanted, wanted.count == 1 && request.resultType == .objects ? [try locate(wanted[0])] : [])
         return answer
     }
 
@@ -48,7 +48,7 @@ extension StoreSnapshot {
                 try UniqueKeys.holder(value, index, schema: schema)
             }
         }
-        return unsafe try key.lent { (key) throws(EngineError) in
+        return unsafe try key.withRawBytes { (key) throws(EngineError) in
             unsafe try view.getObjectKey(key).map { ObjectReference(entityIndex: index.onlyEntity, key: $0) }
         }
     }
@@ -66,14 +66,14 @@ extension StoreSnapshot {
 
 extension ValueIndex {
     /// The key of a value in an index on one property; nil when the request must be planned.
-    func lookUpKey(_ value: PropertyValue, origins: StoreOrigins) -> [UInt8]? {
+    func lookupKey(_ value: PropertyValue, origins: StoreIdentities) -> [UInt8]? {
         if case .string(let text) = value, elements[0].type == .string {
             var key = IndexKey()
             var text = text
             text.withUTF8 { unsafe key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
             return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
         }
-        let bounds = IndexBounds(element: elements[0], origins: origins, holdsNulls: false)
+        let bounds = IndexBounds(element: elements[0], origins: origins, containsNulls: false)
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
         guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }

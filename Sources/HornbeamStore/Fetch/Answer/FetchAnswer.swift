@@ -1,6 +1,6 @@
 /// The result of a fetch: rows in order, and the work done.
 package struct FetchAnswer: Sendable {
-    package var rows = FoundRows()
+    package var rows = ResultSet()
     package var work = FetchWork()
 
     /// The rows by reference.

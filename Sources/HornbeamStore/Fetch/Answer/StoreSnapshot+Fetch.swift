@@ -20,13 +20,13 @@ extension StoreSnapshot {
 
     func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {
         let context = context ?? FilterContext(self)
-        let sink = ResultSink(plan.mode, kept: plan.window.end, excluding: excluding, context: context)
+        let sink = ResultSink(plan.mode, neededCount: plan.window.end, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         var rows = try context.run { () throws(EngineError) in
             try execution.run()
             return sink.finish()
         }
-        rows.keep(plan.window.range(of: rows.count, leftOut: sink.leftOut))
+        rows.keep(plan.window.range(of: rows.count, skippedCount: sink.skippedCount))
         return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
 
@@ -45,7 +45,7 @@ extension StoreSnapshot {
             return CountAnswer(count: plan.window.count(of: plan.choice.entries), work: FetchWork(plan: plan))
         }
         let context = context ?? FilterContext(self)
-        let sink = ResultSink(.count, kept: nil, excluding: excluding, context: context)
+        let sink = ResultSink(.count, neededCount: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         return CountAnswer(count: plan.window.count(of: sink.count), work: FetchWork(execution))

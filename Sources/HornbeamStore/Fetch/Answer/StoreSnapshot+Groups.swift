@@ -19,8 +19,8 @@ extension StoreSnapshot {
         adding objects: [GroupedObject] = [], in context: FilterContext
     ) throws -> DictionaryAnswer {
         let plan = try FetchPlan(fetch.withoutOrder, in: self, counting: false)
-        let feed = GroupFeed(program, context)
-        let sink = ResultSink(.feed(feed), kept: nil, excluding: excluding, context: context)
+        let feed = GroupAccumulator(program, context)
+        let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         for object in objects { feed.add(object.inputs, object: object.key) }

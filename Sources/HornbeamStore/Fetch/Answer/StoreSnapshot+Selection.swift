@@ -9,7 +9,7 @@ extension StoreSnapshot {
             return try select(try self.fetch(plan, excluding: []).references)
         }
         let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
-        let sink = ResultSink(.select, kept: nil, excluding: [], context: context)
+        let sink = ResultSink(.select, neededCount: nil, excluding: [], context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         return plan.tables.compactMap { table in sink.selected[table.index].map { (table, $0) } }

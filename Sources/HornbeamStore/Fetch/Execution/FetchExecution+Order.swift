@@ -14,24 +14,24 @@ extension FetchExecution {
             unsafe try view.forEach(in: range, reversed: order.isBackward, skipping: skipped) {
                 (key, value) throws(EngineError) -> Bool in
                 let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
-                guard isWanted(reference) else { return true }
-                guard let tied = order.tied else { return try takeInOrder(reference, &rows) }
+                guard isRequested(reference) else { return true }
+                guard let tied = order.tied else { return try acceptInOrder(reference, &rows) }
                 let end = unsafe access.index.end(ofElements: tied, in: key)
                 guard let ready = unsafe group.add(reference, components: key[..<end]) else { return true }
-                return try take(ready, &rows)
+                return try accept(ready, &rows)
             }
         }
-        _ = try take(group.finish(), &rows)
+        _ = try accept(group.finish(), &rows)
         count(rows: rows)
     }
 
-    private func take(_ group: [ObjectReference], _ rows: inout Int) throws(EngineError) -> Bool {
-        for reference in group where try !takeInOrder(reference, &rows) { return false }
+    private func accept(_ group: [ObjectReference], _ rows: inout Int) throws(EngineError) -> Bool {
+        for reference in group where try !acceptInOrder(reference, &rows) { return false }
         return true
     }
 
-    private func takeInOrder(_ reference: ObjectReference, _ rows: inout Int) throws(EngineError) -> Bool {
-        if plan.isExact { return sink.take(reference) }
+    private func acceptInOrder(_ reference: ObjectReference, _ rows: inout Int) throws(EngineError) -> Bool {
+        if plan.isExact { return sink.accept(reference) }
         rows += 1
         let table = snapshot.schema.table(at: reference.entityIndex)
         let filter = filter(reference.entityIndex)
@@ -41,7 +41,7 @@ extension FetchExecution {
             try filter.holds(row, reference.key, table, context)
         }
         guard passes == true else { return true }
-        return sink.take(reference)
+        return sink.accept(reference)
     }
 
     // MARK: Offset
@@ -52,19 +52,19 @@ extension FetchExecution {
         in range: inout KeyRange, _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
     ) throws(EngineError) -> Int {
         let wanted = min(plan.window.offset, plan.choice.entries)
-        guard wanted > 0, plan.isExact, plan.takesAll(of: access.index.entity), sink.isComplete else { return 0 }
+        guard wanted > 0, plan.isExact, plan.includesAll(of: access.index.entity), sink.isComplete else { return 0 }
         guard let tied = order.tied else {
-            sink.leaveOut(wanted)
+            sink.recordSkipped(wanted)
             return wanted
         }
         guard wanted < plan.choice.entries else {
-            sink.leaveOut(wanted)
+            sink.recordSkipped(wanted)
             return wanted
         }
         let start = range.lower.isEmpty ? 0 : try view.rank(of: range.lower)
         let place = order.isBackward ? start + plan.choice.entries - 1 - wanted : start + wanted
         guard let entry = try view.entry(at: place) else { return 0 }
-        let end = unsafe entry.key.lent { unsafe access.index.end(ofElements: tied, in: $0) }
+        let end = unsafe entry.key.withRawBytes { unsafe access.index.end(ofElements: tied, in: $0) }
         let group = KeyRange(prefix: Array(entry.key[..<end]))
         let before: Int
         if order.isBackward {
@@ -75,7 +75,7 @@ extension FetchExecution {
             before = try view.rank(of: group.lower) - start
             range.lower = group.lower
         }
-        sink.leaveOut(before)
+        sink.recordSkipped(before)
         return 0
     }
 }

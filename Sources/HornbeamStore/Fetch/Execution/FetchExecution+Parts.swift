@@ -22,12 +22,12 @@ extension FetchExecution {
     func parts(of table: EntityTable) throws(EngineError) -> [KeyWindow] {
         let view = snapshot.view(table)
         let filter = filter(table.index)
-        guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
+        guard filter.kind <= .texts, sink.readsAll, sink.canScanInParts(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
         // If a scan uses all processors, a commit waits milliseconds for one.
         let isBesideWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.isBesideWriter
         let most = context.threads.most - (isBesideWriter ? 1 : 0)
-        let count = min(most, cells / max(context.threads.cellsEach, 1), view.count)
+        let count = min(most, cells / max(context.threads.cellsPerThreadMin, 1), view.count)
         return count > 1 ? try view.windows(count) : [KeyWindow()]
     }
 
@@ -37,7 +37,7 @@ extension FetchExecution {
             if number == 0 { return ScanPart(self, windows[0], table) }
             let context = FilterContext(snapshot)
             context.control = self.context.control
-            return ScanPart(FetchExecution(plan, snapshot, context, sink.sibling(context)), windows[number], table)
+            return ScanPart(FetchExecution(plan, snapshot, context, sink.emptyCopy(context)), windows[number], table)
         }
         Cores.share(parts.count) { parts[$0].run() }
         count(rows: -rowsRead, leaves: -leavesRead)

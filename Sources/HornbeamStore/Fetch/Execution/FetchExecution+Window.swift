@@ -11,7 +11,7 @@ extension FetchExecution {
         var window = KeyWindow()
         if offset > 0 {
             window.first = try key(atRank: offset)
-            sink.leaveOut(offset)
+            sink.recordSkipped(offset)
         }
         if let limit = plan.window.limit, total - offset > limit { window.last = try key(atRank: offset + limit - 1) }
         return window

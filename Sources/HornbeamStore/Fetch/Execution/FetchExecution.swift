@@ -10,16 +10,16 @@ struct FetchExecution {
     private(set) var rowsRead = 0
     private(set) var leavesRead = 0
     /// The entities whose objects are results, by index.
-    private let isWanted: [Bool]
+    private let isRequested: [Bool]
 
     init(_ plan: FetchPlan, _ snapshot: StoreSnapshot, _ context: FilterContext, _ sink: ResultSink) {
         self.plan = plan
         self.snapshot = snapshot
         self.context = context
         self.sink = sink
-        var isWanted = [Bool](repeating: false, count: snapshot.schema.tables.count)
-        for table in plan.tables { isWanted[Int(table.index)] = true }
-        self.isWanted = isWanted
+        var isRequested = [Bool](repeating: false, count: snapshot.schema.tables.count)
+        for table in plan.tables { isRequested[Int(table.index)] = true }
+        self.isRequested = isRequested
     }
 
     mutating func run() throws(EngineError) {
@@ -34,7 +34,7 @@ struct FetchExecution {
 
     func filter(_ entityIndex: Int32) -> Filter { plan.filters[Int(entityIndex)] ?? .constant(true) }
 
-    func isWanted(_ reference: ObjectReference) -> Bool { isWanted[Int(reference.entityIndex)] }
+    func isRequested(_ reference: ObjectReference) -> Bool { isRequested[Int(reference.entityIndex)] }
 
     mutating func count(rows: Int, leaves: Int = 0) {
         rowsRead += rows
@@ -62,14 +62,14 @@ struct FetchExecution {
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        try snapshot.view(table).forEachLeaf(from: window.first, fetching: filter.columnsOfLeaves) { (leaf) throws(EngineError) -> Bool in
+        try snapshot.view(table).forEachLeaf(from: window.first, fetching: filter.leafColumns) { (leaf) throws(EngineError) -> Bool in
             rows += leaf.count
             leaves += 1
             selection.reset(all: leaf.count)
             window.narrow(&selection, leaf)
             try filter.narrow(&selection, leaf, table, context)
-            try context.proceed(selection.selectedCount)
-            isDone = try !sink.take(&selection, leaf, table)
+            try context.reportProgress(selection.selectedCount)
+            isDone = try !sink.accept(&selection, leaf, table)
             return !isDone && !window.ends(in: leaf)
         }
         count(rows: rows, leaves: leaves)
@@ -88,10 +88,10 @@ struct FetchExecution {
         var rows = 0
         try snapshot.view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
             rows += 1
-            if rows & 63 == 0 { try context.proceed(64) }
+            if rows & 63 == 0 { try context.reportProgress(64) }
             let key = keys[position]
             guard try filter.holds(row, key, table, context) else { return true }
-            return try sink.take(row, key, location, table)
+            return try sink.accept(row, key, location, table)
         }
         count(rows: rows)
     }
@@ -116,7 +116,7 @@ struct FetchExecution {
             var found: [ObjectReference] = []
             for owner in owners {
                 try reader.forEach(owner: owner) { member in
-                    if isWanted(member) { found.append(member) }
+                    if isRequested(member) { found.append(member) }
                     return true
                 }
             }
@@ -142,7 +142,7 @@ struct FetchExecution {
         for range in access.ranges {
             unsafe try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
                 let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
-                if isWanted(reference) { found.append(reference) }
+                if isRequested(reference) { found.append(reference) }
                 return true
             }
         }
@@ -152,7 +152,7 @@ struct FetchExecution {
     /// Passes the objects to the sink. Reads their rows if a filter or the sink needs them.
     private mutating func finish(_ found: [ObjectReference]) throws(EngineError) {
         guard !plan.isExact || sink.needsRows else {
-            for reference in found where !sink.take(reference) { return }
+            for reference in found where !sink.accept(reference) { return }
             return
         }
         for table in plan.tables {

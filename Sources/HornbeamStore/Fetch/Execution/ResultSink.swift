@@ -11,32 +11,32 @@ final class ResultSink {
         case collectByKey
         case sort([SortKey])
         /// Groups and totals instead of rows.
-        case feed(GroupFeed)
+        case feed(GroupAccumulator)
         /// A bitmap of the matching rows of each leaf, for scans only.
         case select
     }
 
     private let mode: Mode
     /// The number of results that are needed; nil for all.
-    private var kept: Int?
+    private var neededCount: Int?
     /// The number of leading results that the execution skipped by rank. The sink does not receive them.
-    private(set) var leftOut = 0
+    private(set) var skippedCount = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
     private(set) var count = 0
-    private var rows = FoundRows()
+    private var rows = ResultSet()
     private var sorter: ResultSorter?
-    private var feed: GroupFeed?
+    private var feed: GroupAccumulator?
     /// Selected rows by entity index.
     private(set) var selected: [Int32: RowSelection] = [:]
 
-    init(_ mode: Mode, kept: Int?, excluding: Set<UInt64>, context: FilterContext) {
+    init(_ mode: Mode, neededCount: Int?, excluding: Set<UInt64>, context: FilterContext) {
         self.mode = mode
-        self.kept = kept
+        self.neededCount = neededCount
         self.context = context
         self.excluding = excluding
         switch mode {
-        case .sort(let sorts): sorter = ResultSorter(sorts, kept: kept, context: context)
+        case .sort(let sorts): sorter = ResultSorter(sorts, neededCount: neededCount, context: context)
         case .feed(let feed): self.feed = feed
         case .count, .collect, .collectByKey, .select: break
         }
@@ -52,7 +52,7 @@ final class ResultSink {
 
     /// True if the sink needs all rows and never stops early.
     var readsAll: Bool {
-        if case .collect = mode { return kept == nil }
+        if case .collect = mode { return neededCount == nil }
         return true
     }
 
@@ -69,13 +69,13 @@ final class ResultSink {
     // MARK: Parts
 
     /// True when parts of a table's rows can be processed separately and combined to the same result.
-    func isDivisible(_ table: EntityTable) -> Bool { feed?.isDivisible(table) ?? true }
+    func canScanInParts(_ table: EntityTable) -> Bool { feed?.canScanInParts(table) ?? true }
 
     /// A sink for another part of the rows.
-    func sibling(_ context: FilterContext) -> ResultSink {
+    func emptyCopy(_ context: FilterContext) -> ResultSink {
         var mode = mode
-        if let feed { mode = .feed(feed.sibling(context)) }
-        return ResultSink(mode, kept: kept, excluding: excluding, context: context)
+        if let feed { mode = .feed(feed.emptyCopy(context)) }
+        return ResultSink(mode, neededCount: neededCount, excluding: excluding, context: context)
     }
 
     /// Appends the result of a sink for another part, whose rows follow those of this sink.
@@ -88,22 +88,22 @@ final class ResultSink {
     }
 
     /// Records that the execution skipped a number of leading results.
-    func leaveOut(_ number: Int) {
-        leftOut += number
-        kept = kept.map { $0 - number }
+    func recordSkipped(_ number: Int) {
+        skippedCount += number
+        neededCount = neededCount.map { $0 - number }
     }
 
     /// True when no further row can change the result.
-    private var isFull: Bool {
-        guard let kept else { return false }
-        if case .collect = mode { return rows.count >= kept }
+    private var hasEnoughRows: Bool {
+        guard let neededCount else { return false }
+        if case .collect = mode { return rows.count >= neededCount }
         return false
     }
 
     // MARK: Rows
 
     /// Receives all selected rows of a leaf, in key order. Returns false when no more rows are needed.
-    func take(
+    func accept(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable
     ) throws(EngineError) -> Bool {
         if !excluding.isEmpty { selection.filter { !excluding.contains(leaf.key($0)) } }
@@ -116,52 +116,52 @@ final class ResultSink {
             return true
         }
         if let sorter {
-            try sorter.take(&selection, leaf, table)
+            try sorter.accept(&selection, leaf, table)
             return true
         }
         if let feed {
-            try feed.take(selection, leaf, table)
+            try feed.accept(selection, leaf, table)
             return true
         }
         rows.append(selection, of: leaf, entityIndex: table.index)
-        return !isFull
+        return !hasEnoughRows
     }
 
     /// Receives one row. Returns false when no more rows are needed.
-    func take(
+    func accept(
         _ row: RowView, _ key: UInt64, _ location: RowLocation, _ table: EntityTable
     ) throws(EngineError) -> Bool {
         if excluding.contains(key) { return true }
         if let sorter {
-            try sorter.take(row, key, location, table)
+            try sorter.accept(row, key, location, table)
             return true
         }
         if let feed {
-            try feed.take(row, key, table)
+            try feed.accept(row, key, table)
             return true
         }
-        return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
+        return acceptUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
     /// Receives an object without its row. Returns false when no more objects are needed.
-    func take(_ reference: ObjectReference) -> Bool {
+    func accept(_ reference: ObjectReference) -> Bool {
         if excluding.contains(reference.key) { return true }
-        return takeUnread(reference, nil)
+        return acceptUnread(reference, nil)
     }
 
-    private func takeUnread(_ reference: ObjectReference, _ hint: RowHint?) -> Bool {
+    private func acceptUnread(_ reference: ObjectReference, _ hint: RowHint?) -> Bool {
         if case .count = mode {
             count += 1
             return true
         }
         rows.append(reference, hint)
-        return !isFull
+        return !hasEnoughRows
     }
 
     // MARK: The result
 
-    /// The rows in the order of the results. There can be more than `kept`; the caller removes the rest.
-    func finish() -> FoundRows {
+    /// The rows in the order of the results. There can be more than `neededCount`; the caller removes the rest.
+    func finish() -> ResultSet {
         if let sorter { return sorter.finish() }
         rows.dropPartialHints()
         if case .collectByKey = mode { rows.sortByKey() }

@@ -7,43 +7,43 @@ internal import HornbeamModel
 /// A single criterion on a column of numbers compares numbers. Other criteria compare key bytes, which sort like the values. If only the
 /// first rows are needed, a heap contains them, and rows of a leaf that sort after the heap's last entry are filtered out first.
 final class ResultSorter {
-    private let kept: Int?
+    private let neededCount: Int?
     private var numbers: Sorted<NumberKey>?
     private var bytes: Sorted<BytesKey>?
     private let sorts: [SortKey]
     private let context: FilterContext
     private var key = IndexKey()
 
-    init(_ sorts: [SortKey], kept: Int?, context: FilterContext) {
+    init(_ sorts: [SortKey], neededCount: Int?, context: FilterContext) {
         self.sorts = sorts
-        self.kept = kept
+        self.neededCount = neededCount
         self.context = context
-        if sorts.count == 1, NumberKey.suits(sorts[0]) {
-            numbers = Sorted(kept: kept)
+        if sorts.count == 1, NumberKey.supports(sorts[0]) {
+            numbers = Sorted(neededCount: neededCount)
         } else {
-            bytes = Sorted(kept: kept)
+            bytes = Sorted(neededCount: neededCount)
         }
     }
 
     // MARK: Adding rows
 
-    func take(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+    func accept(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
         if numbers != nil { narrow(&selection, leaf, table) }
         _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
-            try take(leaf.row(slot), leaf.key(slot), leaf.location(slot), table)
+            try accept(leaf.row(slot), leaf.key(slot), leaf.location(slot), table)
             return true
         }
     }
 
     /// When the heap is full, deselects the rows that sort after its last entry.
     private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
-        guard let worst = numbers?.worst, !worst.isNull else { return }
+        guard let lastKey = numbers?.lastKey, !lastKey.isNull else { return }
         let column = table.column(sorts[0].path[0])
-        worst.test(column, isAscending: sorts[0].isAscending)?.narrow(&selection, leaf)
+        lastKey.test(column, isAscending: sorts[0].isAscending)?.narrow(&selection, leaf)
     }
 
-    func take(_ row: RowView, _ objectKey: UInt64, _ location: RowLocation, _ table: EntityTable) throws(EngineError) {
-        let result = FoundRow(
+    func accept(_ row: RowView, _ objectKey: UInt64, _ location: RowLocation, _ table: EntityTable) throws(EngineError) {
+        let result = ResultRow(
             reference: ObjectReference(entityIndex: table.index, key: objectKey), hint: RowHint(location))
         if numbers != nil {
             let column = table.column(sorts[0].path[0])
@@ -61,9 +61,9 @@ final class ResultSorter {
         if let found = other.bytes { bytes?.add(found) }
     }
 
-    func finish() -> FoundRows {
+    func finish() -> ResultSet {
         let results = numbers?.finish() ?? bytes?.finish() ?? []
-        return FoundRows(results.map(\.reference), results.map(\.hint))
+        return ResultSet(results.map(\.reference), results.map(\.hint))
     }
 }
 
@@ -73,7 +73,7 @@ struct NumberKey: Comparable {
     private let rank: UInt8
     private let order: UInt64
 
-    static func suits(_ sort: SortKey) -> Bool {
+    static func supports(_ sort: SortKey) -> Bool {
         guard sort.path.count == 1 else { return false }
         switch sort.path[0].cellType {
         case .int16, .int32, .int64, .double, .float, .date: return true
@@ -142,29 +142,29 @@ struct BytesKey: Comparable {
 
 /// Entries sorted by key, then by object key: all entries, or the first ones in a heap with the last of them at its top.
 struct Sorted<Key: Comparable & SendableMetatype> {
-    private var entries: [(key: Key, result: FoundRow)] = []
-    private let kept: Int?
+    private var entries: [(key: Key, result: ResultRow)] = []
+    private let neededCount: Int?
 
-    init(kept: Int?) { self.kept = kept }
+    init(neededCount: Int?) { self.neededCount = neededCount }
 
     /// The key of the heap's last entry; nil until the heap is full.
-    var worst: Key? {
-        guard let kept, kept > 0, entries.count == kept else { return nil }
+    var lastKey: Key? {
+        guard let neededCount, neededCount > 0, entries.count == neededCount else { return nil }
         return entries[0].key
     }
 
     @inline(__always)
-    private static func isBefore(_ a: (key: Key, result: FoundRow), _ b: (key: Key, result: FoundRow)) -> Bool {
+    private static func isBefore(_ a: (key: Key, result: ResultRow), _ b: (key: Key, result: ResultRow)) -> Bool {
         if a.key < b.key { return true }
         if b.key < a.key { return false }
         return a.result.reference.key < b.result.reference.key
     }
 
-    mutating func insert(_ key: Key, _ result: FoundRow) {
-        guard let kept else { return entries.append((key, result)) }
-        guard kept > 0 else { return }
+    mutating func insert(_ key: Key, _ result: ResultRow) {
+        guard let neededCount else { return entries.append((key, result)) }
+        guard neededCount > 0 else { return }
         let entry = (key: key, result: result)
-        if entries.count < kept {
+        if entries.count < neededCount {
             entries.append(entry)
             siftUp()
         } else if Self.isBefore(entry, entries[0]) {
@@ -200,7 +200,7 @@ struct Sorted<Key: Comparable & SendableMetatype> {
         }
     }
 
-    mutating func finish() -> [FoundRow] {
+    mutating func finish() -> [ResultRow] {
         entries.sort(by: Self.isBefore)
         return entries.map(\.result)
     }

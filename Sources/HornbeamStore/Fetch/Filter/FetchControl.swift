@@ -15,5 +15,5 @@ package final class FetchControl: Sendable {
     package var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     /// Adds to the number of results and reports it.
-    func proceed(_ count: Int) { report(found.add(count, ordering: .relaxed).newValue) }
+    func reportProgress(_ count: Int) { report(found.add(count, ordering: .relaxed).newValue) }
 }

@@ -52,14 +52,14 @@ extension Filter {
 
 extension Filter {
     /// The columns that the filter reads in every leaf, one bit for each of the first 64.
-    var columnsOfLeaves: UInt64 {
+    var leafColumns: UInt64 {
         switch self {
         case .range(let test): Self.bit(test.column)
         case .flag(let test): Self.bit(test.column)
         case .null(let test): Self.bit(test.column)
         case .text(let test): Self.bit(test.column)
-        case .and(let filters), .or(let filters): filters.reduce(0) { $0 | $1.columnsOfLeaves }
-        case .not(let filter): filter.columnsOfLeaves
+        case .and(let filters), .or(let filters): filters.reduce(0) { $0 | $1.leafColumns }
+        case .not(let filter): filter.leafColumns
         case .constant, .reference, .numbers, .texts, .bytes, .keys, .path, .members, .general: 0
         }
     }
@@ -82,34 +82,34 @@ extension FlagTest {
 
 extension TextTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext) throws(EngineError) {
-        if let needle { return try narrow(&selection, leaf, needle, context) }
+        if let pattern { return try narrow(&selection, leaf, pattern, context) }
         try selection.filter { (slot) throws(EngineError) -> Bool in
             try holds(leaf.row(slot), context)
         }
     }
 
     private func narrow(
-        _ selection: inout Selection, _ leaf: LeafView, _ needle: Needle, _ context: FilterContext
+        _ selection: inout Selection, _ leaf: LeafView, _ pattern: BytePattern, _ context: FilterContext
     ) throws(EngineError) {
         guard let nulls = unsafe leaf.nullBits(column) else {
             return try selection.filter { (slot) throws(EngineError) -> Bool in try holds(leaf.row(slot), context) }
         }
-        if let tail = needle.tail, !nullResult, leaf.keepRows(&selection.words, endingWith: tail, in: column) { return }
+        if let tail = pattern.tail, !nullResult, leaf.keepRows(&selection.words, endingWith: tail, in: column) { return }
         try selection.filter { (slot) throws(EngineError) -> Bool in
             if unsafe nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
             guard let bytes = unsafe leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }
-            return unsafe needle.isFound(in: bytes)
+            return unsafe pattern.matches(in: bytes)
         }
     }
 }
 
 extension NullTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
-        // A leaf without null bits may lack the column altogether; then the rows are tested.
+        // A leaf without null bits may lack the column; then the rows are tested.
         guard let nulls = unsafe leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
         for index in selection.words.indices {
             let word = unsafe Selection.word(nulls, index)
-            selection.words[index] &= wantsNull ? word : ~word
+            selection.words[index] &= matchesNull ? word : ~word
         }
     }
 }

@@ -70,9 +70,9 @@ struct FlagTest: Sendable {
 /// `x == nil` and `x != nil`.
 struct NullTest: Sendable {
     let column: Int
-    let wantsNull: Bool
+    let matchesNull: Bool
 
-    func holds(_ row: RowView) -> Bool { row.isNull(column) == wantsNull }
+    func holds(_ row: RowView) -> Bool { row.isNull(column) == matchesNull }
 }
 
 /// Tests whether a to-one refers to one of the objects or, if `isNegated`, to another object.
@@ -105,7 +105,7 @@ struct TextTest: Sendable {
     let test: StringTest
     let nullResult: Bool
     /// The same test on the bytes of the leaf, for operators that do not fold text. It avoids a call for each row.
-    var needle: Needle?
+    var pattern: BytePattern?
 
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
         if row.isNull(column) { return nullResult }

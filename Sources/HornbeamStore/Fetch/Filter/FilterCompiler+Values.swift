@@ -28,8 +28,8 @@ extension FilterCompiler {
 
     private func compileNull(_ term: Term, _ column: StoredColumn) -> Filter {
         switch term.comparator {
-        case .equal: .null(NullTest(column: column.column, wantsNull: true))
-        case .notEqual: .null(NullTest(column: column.column, wantsNull: false))
+        case .equal: .null(NullTest(column: column.column, matchesNull: true))
+        case .notEqual: .null(NullTest(column: column.column, matchesNull: false))
         // Ordering comparisons, IN and CONTAINS with nil are false.
         default: .constant(false)
         }
@@ -69,7 +69,7 @@ extension FilterCompiler {
         let options = column.type == .uri ? [] : term.options
         guard let test = try? StringTest(term.comparator, text, options) else { return nil }
         return .text(
-            TextTest(column: column.column, test: test, nullResult: nullResult, needle: Needle(term.comparator, text, options)))
+            TextTest(column: column.column, test: test, nullResult: nullResult, pattern: BytePattern(term.comparator, text, options)))
     }
 
     private func compileBytes(_ term: Term, _ column: StoredColumn, _ nullResult: Bool) -> Filter? {

@@ -6,7 +6,7 @@ struct FilterCompiler {
     typealias Term = PredicateAnalysis.Term
 
     let schema: Schema
-    let origins: StoreOrigins
+    let origins: StoreIdentities
     let table: EntityTable
 
     init(_ reader: RowReader, _ table: EntityTable) {
@@ -135,14 +135,14 @@ struct FilterCompiler {
         if term.modifier == .direct, term.comparator == .contains, rest.path.isEmpty, let objects = objectKeys(term),
             !objects.hasNull
         {
-            return .members(MembersTest(link: link, filters: nil, wanted: .containing(objects.keys)))
+            return .members(MembersTest(link: link, filters: nil, condition: .containing(objects.keys)))
         }
         guard term.modifier != .direct, !rest.path.contains(where: \.isOperator),
             let destination = relationship.destinationEntity
         else { return nil }
         if !passesToMany(rest.path, from: destination) { rest.modifier = .direct }
         guard let filters = filters(rest, destination) else { return nil }
-        return .members(MembersTest(link: link, filters: filters, wanted: term.modifier == .any ? .any : .all))
+        return .members(MembersTest(link: link, filters: filters, condition: term.modifier == .any ? .any : .all))
     }
 
     private func passesToMany(_ path: [FetchExpression.Step], from entity: EntityDescription) -> Bool {
@@ -163,7 +163,7 @@ struct FilterCompiler {
         }
         if low > high { return .constant(bounds.isNegated) }
         return .members(
-            MembersTest(link: link, filters: filters, wanted: .count(low ... high, isNegated: bounds.isNegated)))
+            MembersTest(link: link, filters: filters, condition: .count(low ... high, isNegated: bounds.isNegated)))
     }
 
     /// `SUBQUERY(toMany, $x, predicate of $x alone).@count > n`
@@ -174,7 +174,7 @@ struct FilterCompiler {
             case .constant(let value) = comparison.right,
             path.count == 1, case .name(let key) = path[0],
             let relationship = table.entity.propertiesByName[key], relationship.isStoredToMany,
-            let destination = relationship.destinationEntity, let predicate = inner.asked(of: name)
+            let destination = relationship.destinationEntity, let predicate = inner.conditions(of: name)
         else { return nil }
         var filters = [Filter?](repeating: nil, count: schema.tables.count)
         for table in schema.tables(of: destination, includingSubentities: true) {
@@ -190,7 +190,7 @@ extension FetchExpression.Step {
 
 extension FetchPredicate.Node {
     /// The predicate with the variable replaced by the evaluated object; nil when it reads anything except the variable and constants.
-    fileprivate func asked(of variable: String) -> FetchPredicate.Node? {
+    fileprivate func conditions(of variable: String) -> FetchPredicate.Node? {
         var isAlone = true
         forEachExpression { expression in
             switch expression {

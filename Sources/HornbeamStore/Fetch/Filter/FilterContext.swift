@@ -10,18 +10,18 @@ final class FilterContext {
     /// Results of tests through to-ones, by test: the keys of the destinations whose result differs from that of a missing one.
     var keySets: [ObjectIdentifier: KeySet] = [:]
     /// Results of tests on members, by test: the number of counted members of each owner.
-    var tallies: [ObjectIdentifier: [UInt64: Int64]] = [:]
-    var leavesTested: [ObjectIdentifier: Int] = [:]
+    var memberCounts: [ObjectIdentifier: [UInt64: Int64]] = [:]
+    var leavesSeen: [ObjectIdentifier: Int] = [:]
     /// The number of leaves for which a test through a relationship looks up related rows. For further leaves it reads all related rows once.
-    let leavesLookedUp: Int
+    let lookupLeavesMax: Int
     let threads: ScanThreads
 
     /// Cancels the fetch; nil for a fetch that cannot be cancelled.
     var control: FetchControl?
 
-    init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4, threads: ScanThreads = ScanThreads()) {
+    init(_ snapshot: StoreSnapshot, lookupLeavesMax: Int = 4, threads: ScanThreads = ScanThreads()) {
         self.snapshot = snapshot
-        self.leavesLookedUp = leavesLookedUp
+        self.lookupLeavesMax = lookupLeavesMax
         self.threads = threads
     }
 
@@ -38,9 +38,9 @@ final class FilterContext {
 
     /// Called per leaf or per group of rows. Reports the progress, and throws if the fetch was cancelled.
     @inline(__always)
-    func proceed(_ found: Int) throws(EngineError) {
+    func reportProgress(_ found: Int) throws(EngineError) {
         guard let control else { return }
-        control.proceed(found)
+        control.reportProgress(found)
         if control.isCancelled { throw fail(CancellationError()) }
     }
 

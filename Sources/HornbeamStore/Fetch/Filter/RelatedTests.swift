@@ -54,17 +54,17 @@ final class PathTest: Sendable {
         _ selection: Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
     ) throws(EngineError) -> KeySet {
         if let known = context.keySets[ObjectIdentifier(self)] { return known }
-        if context.readsOtherEnd(of: ObjectIdentifier(self), filters, from: table) {
+        if context.readsAllRelatedRows(of: ObjectIdentifier(self), filters, from: table) {
             var found: [UInt64] = []
             try context.scan(filters, passing: !missingResult) { reference, _ in found.append(reference.key) }
             let set = KeySet(found)
             context.keySets[ObjectIdentifier(self)] = set
             return set
         }
-        return KeySet(try lookedUp(selection, leaf, context))
+        return KeySet(try matchingTargets(selection, leaf, context))
     }
 
-    private func lookedUp(
+    private func matchingTargets(
         _ selection: Selection, _ leaf: LeafView, _ context: FilterContext
     ) throws(EngineError) -> [UInt64] {
         var targets: [ObjectReference] = []
@@ -90,7 +90,7 @@ final class PathTest: Sendable {
 
 /// A filter on the members of a to-many: ANY, ALL, or a count.
 final class MembersTest: Sendable {
-    enum Wanted: Sendable {
+    enum Condition: Sendable {
         case any
         case all
         /// True if one of these objects is a member.
@@ -102,40 +102,40 @@ final class MembersTest: Sendable {
     let link: LinkIndex
     /// By entity index of the members; nil means that all members match, so the number of entries decides.
     let filters: [Filter?]?
-    let wanted: Wanted
+    let condition: Condition
 
-    init(link: LinkIndex, filters: [Filter?]?, wanted: Wanted) {
+    init(link: LinkIndex, filters: [Filter?]?, condition: Condition) {
         self.link = link
         self.filters = filters
-        self.wanted = wanted
+        self.condition = condition
     }
 
     // MARK: One owner
 
     func holds(owner: UInt64, _ context: FilterContext) throws(EngineError) -> Bool {
         let reader = try context.reader(link)
-        if case .containing(let keys) = wanted {
+        if case .containing(let keys) = condition {
             for key in keys where try reader.contains(key, owner: owner) { return true }
             return false
         }
         guard let filters else {
-            return isWanted(count: Int64(try reader.count(owner: owner)))
+            return isSatisfied(count: Int64(try reader.count(owner: owner)))
         }
         var passing: Int64 = 0
         for member in try reader.references(owner: owner) {
             let passes = try holds(member, filters, context)
-            switch wanted {
+            switch condition {
             case .any where passes: return true
             case .all where !passes: return false
             default: passing += passes ? 1 : 0
             }
         }
-        return isWanted(count: passing)
+        return isSatisfied(count: passing)
     }
 
     /// The result after all members are counted.
-    private func isWanted(count: Int64) -> Bool {
-        switch wanted {
+    private func isSatisfied(count: Int64) -> Bool {
+        switch condition {
         case .any: filters == nil && count > 0
         case .all: true
         case .containing: false
@@ -162,15 +162,15 @@ final class MembersTest: Sendable {
         if let tally = try tally(table, context) {
             return selection.filter { slot in
                 let count = tally[leaf.key(slot)] ?? 0
-                switch wanted {
+                switch condition {
                 case .any: return count > 0
                 // For `all`, the members that do not match are counted.
                 case .all: return count == 0
-                default: return isWanted(count: count)
+                default: return isSatisfied(count: count)
                 }
             }
         }
-        if filters == nil, case .count = wanted, try countByWalking(&selection, leaf, context) { return }
+        if filters == nil, case .count = condition, try countByWalking(&selection, leaf, context) { return }
         try selection.filter { (slot) throws(EngineError) in try holds(owner: leaf.key(slot), context) }
     }
 
@@ -178,18 +178,18 @@ final class MembersTest: Sendable {
     /// lookups cost less.
     private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
         let this = ObjectIdentifier(self)
-        if let known = context.tallies[this] { return known }
+        if let known = context.memberCounts[this] { return known }
         guard let filters, link.kind == .mirror, let inverse = link.relationship.inverse else { return nil }
-        if case .containing = wanted { return nil }
-        guard context.readsOtherEnd(of: this, filters, from: table) else { return nil }
+        if case .containing = condition { return nil }
+        guard context.readsAllRelatedRows(of: this, filters, from: table) else { return nil }
         var passing = true
-        if case .all = wanted { passing = false }
+        if case .all = condition { passing = false }
         var tally: [UInt64: Int64] = [:]
         try context.scan(filters, passing: passing) { reference, row in
             let column = context.schema.table(at: reference.entityIndex).column(inverse).column
             if !row.isNull(column) { tally[row.load(column, as: UInt64.self), default: 0] += 1 }
         }
-        context.tallies[this] = tally
+        context.memberCounts[this] = tally
         return tally
     }
 
@@ -208,16 +208,16 @@ final class MembersTest: Sendable {
             if key.count >= 16 { unsafe counts[KeyBytes.number(key, at: 0), default: 0] += 1 }
             return true
         }
-        selection.filter { isWanted(count: counts[leaf.key($0)] ?? 0) }
+        selection.filter { isSatisfied(count: counts[leaf.key($0)] ?? 0) }
         return true
     }
 }
 
 extension FilterContext {
     /// True if a test through a relationship reads all related rows instead of looking up those of each leaf.
-    func readsOtherEnd(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
-        leavesTested[test, default: 0] += 1
-        guard leavesTested[test, default: 0] > leavesLookedUp else { return false }
+    func readsAllRelatedRows(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
+        leavesSeen[test, default: 0] += 1
+        guard leavesSeen[test, default: 0] > lookupLeavesMax else { return false }
         // The evaluator can throw. It must not be called for objects to which no row refers.
         guard !filters.contains(where: { $0?.kind == .evaluator }) else { return false }
         var rows = 0

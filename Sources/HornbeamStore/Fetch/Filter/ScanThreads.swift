@@ -4,7 +4,7 @@ internal import HornbeamThreads
 struct ScanThreads {
     var most = min(Cores.count, 8)
     /// A thread that compares fewer cells than this costs more time than it saves. This many cells take about a tenth of a millisecond.
-    var cellsEach = 100_000
+    var cellsPerThreadMin = 100_000
     /// True when the scanning thread has the writer's turn.
     var belongToWriter = false
 }

@@ -23,13 +23,13 @@ extension FetchPlan {
         switch choice.path {
         case .nothing, .scan: return true
         case .keys, .intersection, .union: return false
-        case .members(let link, _, _): return link.relationship.destinationEntity.map(takesAll) ?? false
-        case .index(let access): return takesAll(of: access.index.entity)
+        case .members(let link, _, _): return link.relationship.destinationEntity.map(includesAll) ?? false
+        case .index(let access): return includesAll(of: access.index.entity)
         }
     }
 
     /// True when the fetch returns all objects of an entity's hierarchy.
-    func takesAll(of other: EntityDescription) -> Bool {
+    func includesAll(of other: EntityDescription) -> Bool {
         other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
     }
 }

@@ -22,7 +22,7 @@ extension AccessPlanner {
     // MARK: Keys and members
 
     /// True when lookups by ascending keys return the requested order: the fetch reads one table, which is ordered by key.
-    var comesByKey: Bool { sorts.isEmpty && tables.count == 1 }
+    var returnsKeyOrder: Bool { sorts.isEmpty && tables.count == 1 }
 
     private var compiler: FilterCompiler? { tables.first.map { FilterCompiler(snapshot.reader, $0) } }
 
@@ -31,7 +31,7 @@ extension AccessPlanner {
             let keys = compiler?.objectKeys(term)?.keys
         else { return nil }
         return AccessChoice(
-            .keys(keys.sorted(), via: nil), used: [position], entries: keys.count, isOrdered: comesByKey)
+            .keys(keys.sorted(), via: nil), used: [position], entries: keys.count, isOrdered: returnsKeyOrder)
     }
 
     private func membersChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
@@ -57,7 +57,7 @@ extension AccessPlanner {
         for owner in owners { entries += try reader.count(owner: owner) }
         return AccessChoice(
             .members(link, owners: owners, via: via), used: used, entries: entries,
-            isOrdered: comesByKey && owners.count == 1 && link.order == nil)
+            isOrdered: returnsKeyOrder && owners.count == 1 && link.order == nil)
     }
 
     // MARK: Indexes
@@ -69,7 +69,7 @@ extension AccessPlanner {
         let match = IndexMatch(index, terms, conjuncts, origins: snapshot.reader.origins, rangesMax: Self.rangesMax)
         guard match.count > 0 || !sorts.isEmpty else { return nil }
         // A unique index has no entries for rows with a null. Unless all elements have a condition, every row must have an entry.
-        if index.isUnique, match.count < index.elements.count, try !holdsAllRows(index) { return nil }
+        if index.isUnique, match.count < index.elements.count, try !containsAllRows(index) { return nil }
         let order = try order(of: index, match)
         if match.count == 0, order == nil { return nil }
         let view = try snapshot.engineSnapshot.index(index.tree)
@@ -79,7 +79,7 @@ extension AccessPlanner {
         return AccessChoice(.index(access), used: match.used, entries: entries, isOrdered: order != nil)
     }
 
-    private func holdsAllRows(_ index: ValueIndex) throws(EngineError) -> Bool {
+    private func containsAllRows(_ index: ValueIndex) throws(EngineError) -> Bool {
         let rows = schema.tables(of: index.entity, includingSubentities: true)
             .reduce(0) { $0 + snapshot.view($1).count }
         return try snapshot.engineSnapshot.index(index.tree).count == rows
@@ -89,7 +89,7 @@ extension AccessPlanner {
     private func order(of index: ValueIndex, _ match: IndexMatch) throws(EngineError) -> IndexAccess.Order? {
         let rest = index.elements.dropFirst(match.fixedCount)
         guard !sorts.isEmpty, match.ranges.count <= 1, rest.count >= sorts.count else { return nil }
-        if index.mayCutKeys, try snapshot.engineSnapshot.value(index.cutKeysName) != nil { return nil }
+        if index.mayTruncateKeys, try snapshot.engineSnapshot.value(index.truncatedKeysName) != nil { return nil }
         var isForward = true
         var isBackward = true
         for (element, sort) in zip(rest, sorts) {
@@ -117,11 +117,11 @@ private struct IndexMatch {
 
     init(
         _ index: ValueIndex, _ terms: [(position: Int, term: PredicateAnalysis.Term)],
-        _ conjuncts: [PredicateAnalysis.Conjunct], origins: StoreOrigins, rangesMax: Int
+        _ conjuncts: [PredicateAnalysis.Conjunct], origins: StoreIdentities, rangesMax: Int
     ) {
         var prefixes: [[UInt8]] = [[]]
         for element in index.elements {
-            let bounds = IndexBounds(element: element, origins: origins, holdsNulls: !index.isUnique)
+            let bounds = IndexBounds(element: element, origins: origins, containsNulls: !index.isUnique)
             guard let match = bounds.match(terms, conjuncts) else { break }
             if let equal = match.equal {
                 let longest = (prefixes.map(\.count).max() ?? 0) + (equal.map(\.count).max() ?? 0)

@@ -70,7 +70,7 @@ extension AccessPlanner {
         let owners = try owners(of: members, destination, schema.link(relationship))
         return AccessChoice(
             .keys(owners, via: terms[at: part.position]?.node), used: [part.position], entries: owners.count,
-            isOrdered: comesByKey)
+            isOrdered: returnsKeyOrder)
     }
 
     /// `publications CONTAINS %@` leads to the owners of that member.
@@ -82,7 +82,7 @@ extension AccessPlanner {
         else { return nil }
         let owners = try owners(of: members.keys.sorted(), destination, schema.link(relationship))
         return AccessChoice(
-            .keys(owners, via: term.node), used: [position], entries: owners.count, isOrdered: comesByKey)
+            .keys(owners, via: term.node), used: [position], entries: owners.count, isOrdered: returnsKeyOrder)
     }
 
     private func owners(
@@ -119,7 +119,7 @@ extension AccessPlanner {
         let plan = try FetchPlan(planner)
         guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(rowTotal, 64) else { return nil }
         let context = FilterContext(snapshot)
-        let sink = ResultSink(.collectByKey, kept: nil, excluding: [], context: context)
+        let sink = ResultSink(.collectByKey, neededCount: nil, excluding: [], context: context)
         var execution = FetchExecution(plan, snapshot, context, sink)
         do throws(EngineError) {
             try execution.run()

@@ -37,7 +37,7 @@ struct IndexAdvisor {
     func advice() throws(EngineError) -> IndexAdvice? {
         guard !plan.choice.isOrdered || plan.sorts.isEmpty, plan.choice.entries >= Self.rowsMin else { return nil }
         let (elements, terms) = wanted
-        guard !elements.isEmpty, !isThere(elements) else { return nil }
+        guard !elements.isEmpty, !indexExists(elements) else { return nil }
         let rows = plan.choice.entries
         var entries = terms.isEmpty ? rows : Int(try share(terms) * Double(rows))
         // A walk in order ends with the last result that is needed.
@@ -80,14 +80,14 @@ struct IndexAdvisor {
         for collation in collations {
             let element = ValueIndex.Element(
                 property: property, type: type, isAscending: true, collation: KeyCollation(collation))
-            let bounds = IndexBounds(element: element, origins: snapshot.reader.origins, holdsNulls: true)
+            let bounds = IndexBounds(element: element, origins: snapshot.reader.origins, containsNulls: true)
             if bounds.match([(0, term)], []) != nil { return FetchIndexElement(name, collation: collation) }
         }
         return nil
     }
 
     /// True when such an index exists. The planner has then rejected it.
-    private func isThere(_ elements: [FetchIndexElement]) -> Bool {
+    private func indexExists(_ elements: [FetchIndexElement]) -> Bool {
         snapshot.schema.indexes.contains { index in
             plan.entity.isKind(of: index.entity) && index.condition == nil
                 && index.elements.prefix(elements.count).map(\.name) == elements.map(\.property)

@@ -17,12 +17,12 @@ struct IndexBounds {
     typealias Term = PredicateAnalysis.Term
 
     /// The length of components that a truncated key contains completely. A longer bound does not determine the value.
-    static let exactMax = IndexKey.cutCount - 16
+    static let exactMax = IndexKey.truncatedLength - 16
 
     let element: ValueIndex.Element
-    let origins: StoreOrigins
+    let origins: StoreIdentities
     /// False for unique constraints, which have no entries for null.
-    let holdsNulls: Bool
+    let containsNulls: Bool
 
     /// The conditions on the element's property that the index supports; nil when there are none.
     func match(
@@ -59,7 +59,7 @@ struct IndexBounds {
         case (.in, .set(let list)): values = Array(list)
         default: return nil
         }
-        guard suits(term) else { return nil }
+        guard comparesTextLike(term) else { return nil }
         var components: Set<[UInt8]> = []
         for value in values {
             guard let component = equalComponent(term, value) else { return nil }
@@ -71,7 +71,7 @@ struct IndexBounds {
     /// The outer optional is nil when a component cannot express the value, the inner one when no entry equals the value.
     private func equalComponent(_ term: Term, _ value: PropertyValue) -> [UInt8]?? {
         if value.isNull {
-            guard holdsNulls else { return nil }
+            guard containsNulls else { return nil }
             return .some(directed([KeyBytes.null]))
         }
         switch element.type {
@@ -86,7 +86,7 @@ struct IndexBounds {
     }
 
     /// True when index and condition compare text in the same way.
-    private func suits(_ term: Term) -> Bool {
+    private func comparesTextLike(_ term: Term) -> Bool {
         guard element.type == .string else { return true }
         if element.collation == .binary { return term.options.isEmpty || term.options == .normalized }
         return term.options == element.collation.options
@@ -158,7 +158,7 @@ struct IndexBounds {
         var upper = KeyRange.successor(of: lower)
         var used: [Int] = []
         for (position, term) in terms {
-            guard suits(term), let (low, high) = bounds(term) else { continue }
+            guard comparesTextLike(term), let (low, high) = bounds(term) else { continue }
             used.append(position)
             let (first, last) = element.isAscending ? (low, high) : (complemented(high), complemented(low))
             if let from = first.isInclusive ? first.bytes : KeyRange.successor(of: first.bytes) {

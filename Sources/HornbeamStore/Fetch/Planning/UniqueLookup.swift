@@ -9,24 +9,24 @@ package final class UniqueLookup: Sendable {
     private let index: ValueIndex
     /// The position of the attribute's column in the table.
     private let column: Int
-    private let memo: UniqueLookupCache
+    private let lookupCache: UniqueLookupCache
     /// The memory limit of the cache, derived from the size of the pool.
-    private let memoBytes: Int
+    private let cacheBytesMax: Int
 
     /// Nil when a request is needed: the attribute is not text, not unique by itself, or unique among several entities.
     package init?(_ snapshot: StoreSnapshot, _ entity: EntityDescription, _ property: PropertyDescription) {
         guard property.attributeType == .string, !entity.isAbstract, entity.subentities.isEmpty,
-            let index = snapshot.schema.lookUpIndex(of: property), index.isUnique, let memo = index.memo,
+            let index = snapshot.schema.lookupIndex(of: property), index.isUnique, let lookupCache = index.lookupCache,
             index.onlyEntity == Int32(entity.index)
         else { return nil }
         self.index = index
-        self.memo = memo
+        self.lookupCache = lookupCache
         column = snapshot.schema.table(entity).column(property).column
-        memoBytes = snapshot.engineSnapshot.poolBytes / 64
+        cacheBytesMax = snapshot.engineSnapshot.poolBytes / 64
     }
 
     /// The key of an object that had a text of this hash at its last lookup. The caller verifies that it still has the text.
-    package func remembered(_ hash: UInt64) -> UInt64? { memo.first(hash) }
+    package func cachedKey(_ hash: UInt64) -> UInt64? { lookupCache.first(hash) }
 
     /// True if the object has the text.
     package func isHolder(
@@ -43,7 +43,7 @@ package final class UniqueLookup: Sendable {
     ) throws -> UInt64? {
         try EngineError.translated { () throws(EngineError) in
             guard let key = unsafe try indexed(text, snapshot), try cells.locate(key, &hint) else { return nil }
-            memo.note(hash, key, entries: try snapshot.engineSnapshot.index(index.tree).count, bytes: memoBytes)
+            lookupCache.note(hash, key, entries: try snapshot.engineSnapshot.index(index.tree).count, bytes: cacheBytesMax)
             return key
         }
     }
@@ -56,6 +56,6 @@ package final class UniqueLookup: Sendable {
         unsafe key.append(utf8: text, index.elements[0])
         key.finishComponents()
         let view = try snapshot.engineSnapshot.index(index.tree)
-        return unsafe try key.bytes.lent { (bytes) throws(EngineError) in unsafe try view.getObjectKey(bytes) }
+        return unsafe try key.bytes.withRawBytes { (bytes) throws(EngineError) in unsafe try view.getObjectKey(bytes) }
     }
 }

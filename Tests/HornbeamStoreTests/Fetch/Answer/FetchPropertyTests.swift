@@ -34,7 +34,7 @@ struct FetchPropertyTests {
                 let references = try snapshot.fetch(plan, excluding: []).references
                 #expect(references == expected, "seed \(seed): \(text(request))\n\(plan.description)")
                 // The same path as with many leaves: the other ends of relationships are read completely.
-                let others = try snapshot.fetch(plan, excluding: [], in: FilterContext(snapshot, leavesLookedUp: 0)).references
+                let others = try snapshot.fetch(plan, excluding: [], in: FilterContext(snapshot, lookupLeavesMax: 0)).references
                 #expect(others == expected, "seed \(seed), other ends first: \(text(request))\n\(plan.description)")
                 let shared = try snapshot.fetch(plan, excluding: [], in: .shared(snapshot)).references
                 #expect(shared == expected, "seed \(seed), by three threads: \(text(request))\n\(plan.description)")
@@ -107,7 +107,7 @@ struct FetchPropertyTests {
 extension FilterContext {
     /// Scans with three threads for any number of rows.
     static func shared(_ snapshot: StoreSnapshot) -> FilterContext {
-        FilterContext(snapshot, threads: ScanThreads(most: 3, cellsEach: 1))
+        FilterContext(snapshot, threads: ScanThreads(most: 3, cellsPerThreadMin: 1))
     }
 }
 

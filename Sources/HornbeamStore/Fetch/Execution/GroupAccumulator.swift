@@ -3,16 +3,16 @@ package import HornbeamModel
 
 /// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
 /// is grouped, the group of a row is found by the cell.
-final class GroupFeed {
+final class GroupAccumulator {
     private(set) var groups: GroupTable
-    private let reader: InputReader
+    private let reader: DictionaryInputReader
     /// Groups by cell, for a single grouped column of fixed width.
     private var slotsByCell: [UInt64: Int] = [:]
     private var slotOfNull: Int?
 
     init(_ program: DictionaryProgram, _ context: FilterContext) {
         groups = GroupTable(program)
-        reader = InputReader(program.inputs, context)
+        reader = DictionaryInputReader(program.inputs, context)
     }
 
     private var program: DictionaryProgram { groups.program }
@@ -22,7 +22,7 @@ final class GroupFeed {
     // MARK: Parts
 
     /// True when partial totals combine to exactly the same result: functions that do not round, and sums that cannot overflow.
-    func isDivisible(_ table: EntityTable) -> Bool {
+    func canScanInParts(_ table: EntityTable) -> Bool {
         let sources = reader.sources(of: table)
         for input in program.grouping {
             guard case .cell = sources[input] else { return false }
@@ -36,22 +36,22 @@ final class GroupFeed {
         }
     }
 
-    func sibling(_ context: FilterContext) -> GroupFeed { GroupFeed(program, context) }
+    func emptyCopy(_ context: FilterContext) -> GroupAccumulator { GroupAccumulator(program, context) }
 
     func add(_ other: GroupTable) { groups.add(other) }
 
     // MARK: Rows
 
-    func take(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        try prepare(selection, leaf, table)
-        if program.grouping.isEmpty, try takeWhole(selection, leaf, table) { return }
+    func accept(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        try fillPathCache(selection, leaf, table)
+        if program.grouping.isEmpty, try addColumns(selection, leaf, table) { return }
         _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
-            try take(leaf.row(slot), leaf.key(slot), table)
+            try accept(leaf.row(slot), leaf.key(slot), table)
             return true
         }
     }
 
-    func take(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
+    func accept(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
         let sources = reader.sources(of: table)
         let slot = try slot(row, key, table, sources)
         groups.recordKey(key, in: slot)
@@ -61,24 +61,24 @@ final class GroupFeed {
     }
 
     /// Reads the values at the ends of paths for a whole leaf, in key order.
-    private func prepare(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        for case .path(let column, let rest, let memo) in reader.sources(of: table) {
+    private func fillPathCache(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        for case .path(let column, let rest, let input) in reader.sources(of: table) {
             var targets: [ObjectReference] = []
             _ = selection.forEach { slot in
                 if let target = column.reference(in: leaf.row(slot), schema: reader.context.schema) { targets.append(target) }
                 return true
             }
-            try reader.prepare(targets, rest, memo)
+            try reader.fillPathCache(targets, rest, input)
         }
     }
 
     // MARK: Groups
 
     private func slot(
-        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [InputReader.Source]
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [DictionaryInputReader.Source]
     ) throws(EngineError) -> Int {
         if program.grouping.isEmpty { return 0 }
-        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]], let width = column.type.narrowWidth {
+        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]], let width = column.type.cellWidth {
             return try slot(row, column, width)
         }
         var values: [PropertyValue] = []
@@ -98,7 +98,7 @@ final class GroupFeed {
     // MARK: Totals
 
     private func add(
-        _ source: InputReader.Source, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
+        _ source: DictionaryInputReader.Source, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
     ) throws(EngineError) {
         switch source {
         case .object: groups.withTotal(total, in: slot) { $0.addObject() }
@@ -119,7 +119,7 @@ final class GroupFeed {
     }
 
     /// Adds the rows of a leaf to the totals column by column. Returns false when a total is not over a column of numbers.
-    private func takeWhole(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
+    private func addColumns(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
         let sources = reader.sources(of: table)
         for total in program.totals where !sources[total.input].isCountable { return false }
         let count = selection.selectedCount
@@ -144,7 +144,7 @@ final class GroupFeed {
     }
 }
 
-extension InputReader.Source {
+extension DictionaryInputReader.Source {
     /// True for inputs that are totalled without a `PropertyValue`.
     fileprivate var isCountable: Bool {
         switch self {
@@ -160,7 +160,7 @@ extension CellType {
 
     /// The width of cells of at most eight bytes that are equal if and only if their values are equal; nil for other types. Doubles have two zeros, so they are
     /// excluded.
-    fileprivate var narrowWidth: Int? {
+    fileprivate var cellWidth: Int? {
         switch self {
         case .int16: 2
         case .int32: 4

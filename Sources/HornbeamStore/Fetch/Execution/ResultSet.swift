@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 
 /// A row of a result set: the object and the position of its row.
-package struct FoundRow: Sendable {
+package struct ResultRow: Sendable {
     package let reference: ObjectReference
     /// Empty if the row was not read.
     package let hint: RowHint
@@ -14,7 +14,7 @@ package struct FoundRow: Sendable {
 /// Invariants:
 /// - There are either leaves or a list.
 /// - Every leaf has a selected row.
-package struct FoundRows: Sendable {
+package struct ResultSet: Sendable {
     /// Rows of one leaf, in the order of their keys.
     struct Leaf {
         /// The position of the leaf's first selected row in the result set.
@@ -81,7 +81,7 @@ package struct FoundRows: Sendable {
     }
 
     /// Appends another result set of the same form.
-    mutating func append(_ other: FoundRows) {
+    mutating func append(_ other: ResultSet) {
         for leaf in other.leaves {
             var moved = leaf
             moved.start += count
@@ -120,7 +120,7 @@ package struct FoundRows: Sendable {
         if isAscending { return }
         let rows = sorted { $0.reference.key < $1.reference.key }
         let isSeen = !leaves.isEmpty || !hints.isEmpty
-        self = FoundRows(rows.map(\.reference), isSeen ? rows.map(\.hint) : [])
+        self = ResultSet(rows.map(\.reference), isSeen ? rows.map(\.hint) : [])
     }
 
     private var isAscending: Bool {
@@ -130,12 +130,12 @@ package struct FoundRows: Sendable {
     }
 }
 
-extension FoundRows: RandomAccessCollection {
+extension ResultSet: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 
     /// O(1) for listed rows, else O(log n).
-    package subscript(position: Int) -> FoundRow {
+    package subscript(position: Int) -> ResultRow {
         precondition(position >= 0 && position < count, "Position \(position) is outside the \(count) rows.")
         let position = position + skipped
         if leaves.isEmpty { return listed(position) }
@@ -144,7 +144,7 @@ extension FoundRows: RandomAccessCollection {
         return row(word * 64 + rest.trailingZeroBitCount, position - leaf.start, of: leaf)
     }
 
-    package func makeIterator() -> FoundRowCursor { FoundRowCursor(self) }
+    package func makeIterator() -> ResultSetIterator { ResultSetIterator(self) }
 
     /// The leaf with the row at a position.
     fileprivate func leafNumber(at position: Int) -> Int {
@@ -173,65 +173,65 @@ extension FoundRows: RandomAccessCollection {
 
     fileprivate func bits(_ word: Int, of leaf: Leaf) -> UInt64 { words[leaf.wordsStart + word] }
 
-    fileprivate func listed(_ position: Int) -> FoundRow {
-        FoundRow(reference: references[position], hint: hints.isEmpty ? RowHint() : hints[position])
+    fileprivate func listed(_ position: Int) -> ResultRow {
+        ResultRow(reference: references[position], hint: hints.isEmpty ? RowHint() : hints[position])
     }
 
     @inline(__always)
-    fileprivate func row(_ slot: Int, _ number: Int, of leaf: Leaf) -> FoundRow {
+    fileprivate func row(_ slot: Int, _ number: Int, of leaf: Leaf) -> ResultRow {
         let key = if let keysStart = leaf.keysStart { sparseKeys[keysStart + number] } else { leaf.firstKey &+ UInt64(slot) }
-        return FoundRow(
+        return ResultRow(
             reference: ObjectReference(entityIndex: leaf.entityIndex, key: key), hint: RowHint(leaf.location.neighbour(slot)))
     }
 }
 
 /// Iterates over a result set.
-package struct FoundRowCursor: IteratorProtocol {
-    private let rows: FoundRows
+package struct ResultSetIterator: IteratorProtocol {
+    private let rows: ResultSet
     /// The position of the next row, and the end position.
     private var position: Int
     private let end: Int
     /// The leaf of the next row, or the leaf before it; its number is -1 for listed rows.
     private var leafNumber = -1
-    private var leaf = FoundRows.Leaf()
+    private var leaf = ResultSet.Leaf()
     private var word = 0
     /// The remaining bits of the current word.
     private var rest: UInt64 = 0
 
-    fileprivate init(_ rows: FoundRows) {
+    fileprivate init(_ rows: ResultSet) {
         self.rows = rows
         position = rows.skipped
         end = rows.skipped + rows.count
         guard position < end, !rows.leaves.isEmpty else { return }
-        enter(rows.leafNumber(at: position))
+        moveToLeaf(rows.leafNumber(at: position))
         (word, rest) = rows.place(of: position, in: leaf)
     }
 
-    private mutating func enter(_ number: Int) {
+    private mutating func moveToLeaf(_ number: Int) {
         leafNumber = number
         leaf = rows.leaves[number]
         word = 0
         rest = rows.bits(0, of: leaf)
     }
 
-    private mutating func enterNextWord() {
+    private mutating func moveToNextWord() {
         word += 1
-        if word == leaf.wordCount { return enter(leafNumber + 1) }
+        if word == leaf.wordCount { return moveToLeaf(leafNumber + 1) }
         rest = rows.bits(word, of: leaf)
     }
 
-    package mutating func next() -> FoundRow? { position < end ? take() : nil }
+    package mutating func next() -> ResultRow? { position < end ? removeFirst() : nil }
 
     /// Fills a buffer with the next rows; returns their number.
-    package mutating func fill(_ buffer: UnsafeMutableBufferPointer<FoundRow>) -> Int {
+    package mutating func fill(_ buffer: UnsafeMutableBufferPointer<ResultRow>) -> Int {
         let count = min(buffer.count, end - position)
         guard count > 0, let first = buffer.baseAddress else { return 0 }
         var filled = 0
         while filled < count {
             if leafNumber >= 0, leaf.keysStart == nil {
-                unsafe filled += takeNeighbours(first + filled, count - filled)
+                unsafe filled += copyConsecutiveRows(first + filled, count - filled)
             } else {
-                unsafe (first + filled).initialize(to: take())
+                unsafe (first + filled).initialize(to: removeFirst())
                 filled += 1
             }
         }
@@ -240,9 +240,9 @@ package struct FoundRowCursor: IteratorProtocol {
 
     /// Copies rows of one word of a leaf with consecutive keys. Returns their number; 0 when the next leaf lists its keys.
     @inline(__always)
-    private mutating func takeNeighbours(_ rows: UnsafeMutablePointer<FoundRow>, _ most: Int) -> Int {
+    private mutating func copyConsecutiveRows(_ rows: UnsafeMutablePointer<ResultRow>, _ most: Int) -> Int {
         while rest == 0 {
-            enterNextWord()
+            moveToNextWord()
             if leaf.keysStart != nil { return 0 }
         }
         let (entityIndex, firstKey, location) = (leaf.entityIndex, leaf.firstKey, leaf.location)
@@ -253,7 +253,7 @@ package struct FoundRowCursor: IteratorProtocol {
             let slot = start + bits.trailingZeroBitCount
             bits &= bits &- 1
             let reference = ObjectReference(entityIndex: entityIndex, key: firstKey &+ UInt64(truncatingIfNeeded: slot))
-            unsafe (rows + taken).initialize(to: FoundRow(reference: reference, hint: RowHint(location.neighbour(slot))))
+            unsafe (rows + taken).initialize(to: ResultRow(reference: reference, hint: RowHint(location.neighbour(slot))))
             taken += 1
         }
         rest = bits
@@ -263,17 +263,17 @@ package struct FoundRowCursor: IteratorProtocol {
 
     /// The next row. There must be one.
     @inline(__always)
-    private mutating func take() -> FoundRow {
+    private mutating func removeFirst() -> ResultRow {
         defer { position += 1 }
         guard leafNumber >= 0 else { return rows.listed(position) }
-        while rest == 0 { enterNextWord() }
+        while rest == 0 { moveToNextWord() }
         let slot = word * 64 + rest.trailingZeroBitCount
         rest &= rest - 1
         return rows.row(slot, position - leaf.start, of: leaf)
     }
 }
 
-extension FoundRows {
+extension ResultSet {
     /// Prefetches two cache lines that the caller reads next.
     package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.fetch(first, second) }
 }

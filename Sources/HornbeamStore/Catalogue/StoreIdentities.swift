@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamModel
 
 /// The store identities of objects: one shared `StoreIdentity` per entity.
-package struct StoreOrigins: Sendable {
+package struct StoreIdentities: Sendable {
     private let identifier: UUID
     private let origins: [ManagedObjectID.StoreIdentity]
     /// Entity numbers → `entity.index`.

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 
 /// Migrates a copy of the catalogue's store to a second version of its model.
-struct MigrationShow {
+struct MigrationDemo {
     let storePath: String
 
     struct Outcome: Equatable, CustomStringConvertible {
@@ -16,8 +16,8 @@ struct MigrationShow {
         }
     }
 
-    /// - Parameter say: Receives the plan before anything is written.
-    func run(_ say: (String) -> Void) throws -> Outcome {
+    /// - Parameter report: Receives the plan before anything is written.
+    func run(_ report: (String) -> Void) throws -> Outcome {
         let copy = URL(filePath: storePath).deletingPathExtension().path + "-second.hornbeam"
         let files = FileManager.default
         try? files.removeItem(atPath: copy)
@@ -25,7 +25,7 @@ struct MigrationShow {
         defer { try? files.removeItem(atPath: copy) }
         let container = try PersistentContainer(name: "second", plan: Self.plan())
         container.persistentStoreDescriptions = [PersistentStoreDescription(url: URL(filePath: copy))]
-        for plan in try container.migrationPlan().values { say(plan.description) }
+        for plan in try container.migrationPlan().values { report(plan.description) }
         let clock = ContinuousClock()
         var outcome = Outcome()
         outcome.elapsed = try clock.measure { try container.loadPersistentStores() }

@@ -1,7 +1,7 @@
 import Hornbeam
 
 /// The demo's queries of the package catalogue, through the public API.
-struct CatalogueQuestions {
+struct CatalogueQueries {
     let context: ManagedObjectContext
     /// The word to search in the names of maintainers.
     let word: String
@@ -9,7 +9,7 @@ struct CatalogueQuestions {
     let packageName: String
 
     /// Executes all queries in order and passes each answer to `show`.
-    func answerAll(_ show: (Answer) -> Void) throws {
+    func runAll(_ show: (QueryResult) -> Void) throws {
         show(try packagesPerSection())
         show(try largestPackages())
         show(try packagesOfMaintainers())
@@ -18,7 +18,7 @@ struct CatalogueQuestions {
         show(try packagesWithoutDependencies())
     }
 
-    private func packagesPerSection() throws -> Answer {
+    private func packagesPerSection() throws -> QueryResult {
         var table = TextTable([.text("section"), .number("packages")])
         let clock = Stopwatch(context)
         let sections = try context.fetch(FetchRequest<Section>())
@@ -30,7 +30,7 @@ struct CatalogueQuestions {
             remark: "\(table.rows.count) of \(Figures.count(sections.count, "section")); the counts load no package")
     }
 
-    private func largestPackages() throws -> Answer {
+    private func largestPackages() throws -> QueryResult {
         var table = TextTable([.text("package"), .text("version", widthMax: 28), .number("installed"), .text("section")])
         let request = FetchRequest<Package>().sorted(by: "installedSize", ascending: false).limit(20)
         let clock = Stopwatch(context)
@@ -41,7 +41,7 @@ struct CatalogueQuestions {
             "The 20 largest packages", fetch: #"FetchRequest<Package>().sorted(by: "installedSize", ascending: false).limit(20)"#, table)
     }
 
-    private func packagesOfMaintainers() throws -> Answer {
+    private func packagesOfMaintainers() throws -> QueryResult {
         var table = TextTable([.text("maintainer", widthMax: 44), .number("packages")])
         let request = try FetchRequest<Package>().where("maintainer.name CONTAINS[cd] %@", word)
         let clock = Stopwatch(context)
@@ -57,12 +57,12 @@ struct CatalogueQuestions {
             remark: "\(Figures.count(packages.count, "package")) by \(Figures.count(counts.count, "maintainer"))")
     }
 
-    private func mostDependedUpon() throws -> Answer {
+    private func mostDependedUpon() throws -> QueryResult {
         var table = TextTable([.text("package"), .number("dependencies on it"), .text("summary", widthMax: 50)])
         let clock = Stopwatch(context)
         let packages = try context.fetch(FetchRequest<Package>())
         var ranking = TopList<Package>(count: 12)
-        for package in packages { ranking.offer(package, package.dependents.count) }
+        for package in packages { ranking.add(package, package.dependents.count) }
         for (package, count) in ranking.sorted {
             table.append([package.name, Figures.count(count), package.summary ?? ""])
         }
@@ -71,14 +71,14 @@ struct CatalogueQuestions {
             remark: "\(Figures.count(packages.count, "count")), no dependency loaded")
     }
 
-    private func reverseDependencies() throws -> Answer {
+    private func reverseDependencies() throws -> QueryResult {
         var table = TextTable([.number("depth"), .number("packages"), .text("among them", widthMax: 70)])
         let request = try FetchRequest<Package>().where("name == %@", packageName)
         let clock = Stopwatch(context)
         var frontier = try context.fetch(request)
         var seen = Set(frontier.map(\.objectID))
         for depth in 1...3 {
-            frontier = needing(frontier).filter { seen.insert($0.objectID).inserted }
+            frontier = packagesDependingOn(frontier).filter { seen.insert($0.objectID).inserted }
             let names = frontier.prefix(6).map(\.name).joined(separator: ", ")
             table.append([String(depth), Figures.count(frontier.count), names])
         }
@@ -89,7 +89,7 @@ struct CatalogueQuestions {
     }
 
     /// The packages that depend on one of `packages`, each once, sorted by name.
-    private func needing(_ packages: [Package]) -> [Package] {
+    private func packagesDependingOn(_ packages: [Package]) -> [Package] {
         var found: Set<Package> = []
         for dependency in packages.lazy.flatMap(\.dependents) {
             guard dependency.kind == "Depends" || dependency.kind == "Pre-Depends" else { continue }
@@ -98,7 +98,7 @@ struct CatalogueQuestions {
         return found.sorted { $0.name < $1.name }
     }
 
-    private func packagesWithoutDependencies() throws -> Answer {
+    private func packagesWithoutDependencies() throws -> QueryResult {
         var table = TextTable([.text("package"), .number("installed"), .text("summary", widthMax: 60)])
         let request = try FetchRequest<Package>().where("dependencies.@count == 0").sorted(by: "installedSize", ascending: false)
         let clock = Stopwatch(context)
@@ -129,9 +129,9 @@ struct Stopwatch {
     var elapsed: Duration { clock.now - start }
     var rowsRead: Int { context.fetchCounters.rowsRead - rowsBefore }
 
-    func answer(_ title: String, fetch: String, _ table: TextTable, remark: String? = nil) -> Answer {
+    func answer(_ title: String, fetch: String, _ table: TextTable, remark: String? = nil) -> QueryResult {
         let elapsed = elapsed
-        return Answer(title: title, fetch: fetch, table: table, rowsRead: rowsRead, elapsed: elapsed, remark: remark)
+        return QueryResult(title: title, fetch: fetch, table: table, rowsRead: rowsRead, elapsed: elapsed, remark: remark)
     }
 }
 
@@ -143,7 +143,7 @@ struct TopList<Element> {
 
     init(count: Int) { self.count = count }
 
-    mutating func offer(_ element: Element, _ score: Int) {
+    mutating func add(_ element: Element, _ score: Int) {
         if sorted.count == count, let last = sorted.last, last.score >= score { return }
         let place = sorted.firstIndex { $0.score < score } ?? sorted.count
         sorted.insert((element, score), at: place)

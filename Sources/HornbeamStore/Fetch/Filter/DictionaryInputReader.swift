@@ -4,13 +4,13 @@ package import HornbeamModel
 
 /// Computes for each row the expressions that a dictionary result needs: columns of the row, columns behind to-one relationships, and other
 /// expressions with the evaluator.
-final class InputReader {
+final class DictionaryInputReader {
     /// How an input is computed for the rows of one table.
     enum Source {
         case object
         case cell(StoredColumn)
-        /// To-ones, then a column of the last object. `memo` is the index of the input, which is also the index of its cache.
-        case path(StoredColumn, rest: [PropertyDescription], memo: Int)
+        /// To-ones, then a column of the last object. `input` is the index of the input, which is also the index of its cache.
+        case path(StoredColumn, rest: [PropertyDescription], input: Int)
         case general(FetchExpression)
     }
 
@@ -19,25 +19,25 @@ final class InputReader {
     /// By entity index.
     private var sources: [[Source]?]
     /// By input: cached values at the end of paths, by the key of the first relationship's destination.
-    private var memos: [[UInt64: PropertyValue]]
+    private var pathCaches: [[UInt64: PropertyValue]]
     /// The largest number of cached values for each input. A full cache is emptied.
-    private static let memoMax = 1 << 16
+    private static let cachedValuesMax = 1 << 16
 
     init(_ inputs: [FetchExpression.Node], _ context: FilterContext) {
         self.inputs = inputs
         self.context = context
         sources = Array(repeating: nil, count: context.schema.tables.count)
-        memos = Array(repeating: [:], count: inputs.count)
+        pathCaches = Array(repeating: [:], count: inputs.count)
     }
 
     func sources(of table: EntityTable) -> [Source] {
         if let known = sources[Int(table.index)] { return known }
-        let made = inputs.enumerated().map { source(of: $1, in: table, memo: $0) }
+        let made = inputs.enumerated().map { source(of: $1, in: table, input: $0) }
         sources[Int(table.index)] = made
         return made
     }
 
-    private func source(of node: FetchExpression.Node, in table: EntityTable, memo: Int) -> Source {
+    private func source(of node: FetchExpression.Node, in table: EntityTable, input: Int) -> Source {
         if node == .evaluatedObject { return .object }
         let general = Source.general(FetchExpression(node: node))
         guard case .keyPath(.evaluatedObject, let steps) = node else { return general }
@@ -51,7 +51,7 @@ final class InputReader {
             entity = property.destinationEntity
         }
         guard let first = path.first, let column = table.columns[first.index] else { return general }
-        return path.count == 1 ? .cell(column) : .path(column, rest: Array(path.dropFirst()), memo: memo)
+        return path.count == 1 ? .cell(column) : .path(column, rest: Array(path.dropFirst()), input: input)
     }
 
     // MARK: One row
@@ -62,11 +62,11 @@ final class InputReader {
         switch source {
         case .object: return .objectID(context.snapshot.reader.origins.objectID(ObjectReference(entityIndex: table.index, key: key)))
         case .cell(let column): return try cell(column, row)
-        case .path(let column, let rest, let memo):
+        case .path(let column, let rest, let input):
             guard let target = column.reference(in: row, schema: context.schema) else { return .null }
-            if let known = memos[memo][target.key] { return known }
+            if let known = pathCaches[input][target.key] { return known }
             let value = try value(at: rest[...], of: target)
-            remember(value, target.key, memo)
+            cacheValue(value, target.key, input)
             return value
         case .general(let expression):
             let object = StoredObject(
@@ -83,9 +83,9 @@ final class InputReader {
         try column.value(in: row, schema: context.schema, origin: context.snapshot.reader.origins)
     }
 
-    private func remember(_ value: PropertyValue, _ key: UInt64, _ memo: Int) {
-        if memos[memo].count >= Self.memoMax { memos[memo].removeAll(keepingCapacity: true) }
-        memos[memo][key] = value
+    private func cacheValue(_ value: PropertyValue, _ key: UInt64, _ input: Int) {
+        if pathCaches[input].count >= Self.cachedValuesMax { pathCaches[input].removeAll(keepingCapacity: true) }
+        pathCaches[input][key] = value
     }
 
     private func value(
@@ -111,15 +111,15 @@ final class InputReader {
     // MARK: Many rows
 
     /// Fills the cache of an input: reads the rows of `targets` in key order and follows the rest of the path from each.
-    func prepare(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ memo: Int) throws(EngineError) {
-        let unknown = ObjectSet.ascending(targets).filter { memos[memo][$0.key] == nil }
+    func fillPathCache(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ input: Int) throws(EngineError) {
+        let unknown = ObjectSet.ascending(targets).filter { pathCaches[input][$0.key] == nil }
         var byEntity: [Int32: [UInt64]] = [:]
         for target in unknown { byEntity[target.entityIndex, default: []].append(target.key) }
         for (entity, keys) in byEntity {
             let table = context.schema.table(at: entity)
             context.count(rows: keys.count)
             try context.view(entity).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
-                remember(try value(at: rest[...], rest[0], row, table), keys[position], memo)
+                cacheValue(try value(at: rest[...], rest[0], row, table), keys[position], input)
                 return true
             }
         }
@@ -132,7 +132,7 @@ extension StoreSnapshot {
         of program: DictionaryProgram, for objects: [ObjectReference]
     ) throws -> [[PropertyValue]] {
         let context = FilterContext(self)
-        let reader = InputReader(program.inputs, context)
+        let reader = DictionaryInputReader(program.inputs, context)
         var rows = [[PropertyValue]](repeating: [], count: objects.count)
         try context.run { () throws(EngineError) in
             for start in stride(from: 0, to: objects.count, by: 4096) {
@@ -149,18 +149,18 @@ extension StoreSnapshot {
 
     /// Computes the inputs for rows of one table. `places` are indexes into `objects`, sorted by object key.
     private func read(
-        _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: InputReader,
+        _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: DictionaryInputReader,
         _ body: (Int, [PropertyValue]) -> Void
     ) throws(EngineError) {
         let keys = places.map { objects[$0].key }
         let sources = reader.sources(of: table)
-        for case .path(let column, let rest, let memo) in sources {
+        for case .path(let column, let rest, let input) in sources {
             var targets: [ObjectReference] = []
             try view(table).forEachRow(keys) { (_, row, _) throws(EngineError) -> Bool in
                 if let target = column.reference(in: row, schema: schema) { targets.append(target) }
                 return true
             }
-            try reader.prepare(targets, rest, memo)
+            try reader.fillPathCache(targets, rest, input)
         }
         try view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
             var values: [PropertyValue] = []

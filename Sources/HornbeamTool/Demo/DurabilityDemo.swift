@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamStore
 
 /// Kills a process during its saves, repeatedly, and verifies the store.
-struct DurabilityShow {
+struct DurabilityDemo {
     /// The tool's own executable, which the child runs.
     let executable: String
     let storePath: String
@@ -88,7 +88,7 @@ struct DurabilityShow {
     }
 }
 
-extension DurabilityShow.Outcome {
+extension DurabilityDemo.Outcome {
     /// One line with the figures.
     var description: String {
         let perSave = acknowledged == 0 ? 0 : Double(syncs) / Double(acknowledged)

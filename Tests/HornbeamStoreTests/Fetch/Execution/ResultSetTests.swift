@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamStore
 
 @Suite("Found rows")
-struct FoundRowsTests {
+struct ResultSetTests {
     /// Consecutive keys, keys with gaps, several tables at once; all rows, every other one, few, none.
     private static let questions: [(entity: String, format: String?)] = [
         ("Values", nil), ("Values", "bool == YES"), ("Values", "int16 == 3"), ("Book", nil), ("Book", "pages > 200"),
@@ -52,7 +52,7 @@ struct FoundRowsTests {
     }
 
     /// The results of one thread, and those of three threads together.
-    private func answers(_ seed: UInt64) throws -> [(FoundRows, StoreSnapshot, String)] {
+    private func answers(_ seed: UInt64) throws -> [(ResultSet, StoreSnapshot, String)] {
         let snapshot = try FilledLibrary(seed: seed, size: 1_200).library.store.snapshot()
         return try Self.questions.flatMap { entity, format in
             let request = FetchDescription(entityName: entity, predicate: try format.map { try FetchPredicate(format: $0) })

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HornbeamTool
 
-@Suite struct MigrationShowTests {
+@Suite struct MigrationDemoTests {
     @Test("MIG-11: the demo brings a copy of its store to a second version, and leaves the store as it is")
     func copyIsMigrated() throws {
         let folder = TemporaryFolder()
@@ -17,7 +17,7 @@ import Testing
         }
         try first.close()
         var plan = ""
-        let outcome = try MigrationShow(storePath: path).run { plan += $0 }
+        let outcome = try MigrationDemo(storePath: path).run { plan += $0 }
         #expect(outcome.packages == 3 && outcome.mailboxes == 1)
         #expect(
             plan == """

@@ -1,5 +1,5 @@
 /// The result of a query: a table, and the cost.
-struct Answer {
+struct QueryResult {
     let title: String
     /// The executed fetch as code.
     let fetch: String

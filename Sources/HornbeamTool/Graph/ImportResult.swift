@@ -1,8 +1,8 @@
 /// The result of an import.
-struct ImportReceipt: Sendable, CustomStringConvertible {
+struct ImportResult: Sendable, CustomStringConvertible {
     var packages = 0
     /// Packages that already exist in the store, or occur twice in the catalogue.
-    var alreadyThere = 0
+    var skippedPackages = 0
     var dependencies = 0
     /// Dependencies whose target is a package of the catalogue.
     var resolvedDependencies = 0
@@ -31,7 +31,7 @@ struct ImportReceipt: Sendable, CustomStringConvertible {
     /// Further lines of the report.
     var remarks: [String] {
         var lines: [String] = []
-        if alreadyThere > 0 { lines.append("\(Figures.count(alreadyThere, "package was", "packages were")) there already.") }
+        if skippedPackages > 0 { lines.append("\(Figures.count(skippedPackages, "package was", "packages were")) there already.") }
         if problemCount > 0 {
             lines.append("\(Figures.count(problemCount, "malformed paragraph")) skipped:")
             lines += problems.map { "  \($0)" }

@@ -4,12 +4,12 @@ internal import HornbeamModel
 
 extension Store {
     /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
-    func absorb(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
+    func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
             if difference.changes.isEmpty { return }
             do {
-                _ = try write(difference.changes, passingOn: false)
+                _ = try write(difference.changes, forwarding: false)
                 return
             } catch let conflicts as SaveConflicts {
                 if !conflicts.uniques.isEmpty { throw conflicts.error }

@@ -3,7 +3,7 @@ internal import HornbeamModel
 // The encoding of numbers, texts and keys in history records. Normative: `Docs/Rows.md`.
 
 /// Writes the parts of a record.
-struct HistoryBytes {
+struct HistoryRecordWriter {
     private(set) var bytes: [UInt8] = []
 
     init() { bytes.reserveCapacity(96) }
@@ -56,7 +56,7 @@ struct HistoryBytes {
 }
 
 /// Reads the parts of a record from the front. Each method returns nil if the bytes are invalid.
-struct HistoryReader {
+struct HistoryRecordReader {
     private let bytes: [UInt8]
     private var position = 0
 
