@@ -26,6 +26,11 @@ struct MigrationCost {
             for table in draft.tables where table.entity === step.relationship.entity { entries += table.rowCount }
         }
         let live = Int(try engine.statistics().liveBytes)
-        bytes = (total > 0 ? live * rows / total * 2 : 0) + entries * Self.entryBytes + (1 << 20)
+        bytes = Self.bytes(ofRows: rows, among: total, live: live) + entries * Self.entryBytes + (1 << 20)
+    }
+
+    /// Twice the share of the rows in the live bytes. Computed as a `Double`, because the product of bytes and rows can exceed an `Int`.
+    static func bytes(ofRows rows: Int, among total: Int, live: Int) -> Int {
+        total > 0 ? Int(Double(live) * (Double(rows) / Double(total)) * 2) : 0
     }
 }

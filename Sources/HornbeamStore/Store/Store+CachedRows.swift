@@ -5,6 +5,7 @@ internal import HornbeamModel
 extension Store {
     /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
     func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
+        var last: SaveConflicts?
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
             if difference.changes.isEmpty { return }
@@ -13,8 +14,10 @@ extension Store {
                 return
             } catch let conflicts as SaveConflicts {
                 if !conflicts.uniques.isEmpty { throw conflicts.error }
+                last = conflicts
             }
         }
+        if let last { throw last.error }
     }
 }
 
