@@ -31,7 +31,7 @@ struct PlainObjects: Equatable {
         return result
     }
 
-    /// Removes the keys of deleted objects. A to-one relationship without an inverse can still have the ID of one.
+    /// Removes the keys of deleted objects, because a to-one relationship can still have the ID of one.
     mutating func forgetGone() {
         let known = Set(objects.keys)
         for key in known { objects[key]!.links = objects[key]!.links.mapValues { $0.filter(known.contains) } }

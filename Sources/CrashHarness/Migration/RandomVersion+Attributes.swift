@@ -100,7 +100,7 @@ extension RandomVersion {
         let values = plain.objects.values.filter { family(definition.entities[entity].name).contains($0.entity) }
             .compactMap { $0.values[name] }.filter { !$0.isNull }
         let attribute = definition.entities[entity].attributes[place]
-        // A required attribute cannot become unique: objects that are inserted later would all have its default.
+        // An attribute with a default does not become unique: objects that are inserted later would all have this value.
         guard attribute.isOptional, attribute.defaultValue.isNull else { return note("change the index \(name)") }
         if !isUnique, Set(values).count == values.count { definition.entities[entity].uniquenessConstraints.append([name]) }
         note("change the indexes of \(definition.entities[entity].name).\(name)")

@@ -9,8 +9,8 @@ internal import HornbeamStore
 /// contexts nor their objects are `Sendable`, so the compiler prevents their use elsewhere.
 ///
 /// Reads use one snapshot of the stores. At each fetch, count, save and merge, the context switches to the newest snapshot and merges
-/// the changes of other contexts. It does neither while it is pinned, and it does not merge if
-/// `automaticallyMergesChangesFromParent` is false.
+/// the changes of other contexts. It does not merge if `automaticallyMergesChangesFromParent` is false. While it is pinned, it does neither,
+/// except after its own save and at a call of `mergeChanges()`.
 ///
 /// A context may be released on any thread. Its objects can still be read afterwards, but not changed.
 public final class ManagedObjectContext {

@@ -280,7 +280,7 @@ final class ObjectRegistry {
     private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
 
     /// The first slot to search. Eight neighbouring groups have adjacent slots, because they are often accessed together. A hash distributes these
-    /// eights, so that groups at equal distances, such as the members of successive objects, do not collide.
+    /// sets of eight slots, so that groups at equal distances, such as the members of successive objects, do not collide.
     @inline(__always)
     private func firstPlace(_ number: UInt64) -> Int {
         let spread = ((number >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 29 & ~7

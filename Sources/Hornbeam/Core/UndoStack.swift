@@ -9,7 +9,7 @@ internal import HornbeamModel
 /// context.undo()
 /// context.redo()
 /// ```
-/// The changes of one event are one step; `group` combines several events. Saving does not clear the stack. To undo a saved change is
+/// The changes of one event are one step; `group` combines several events. Saving does not clear the stack. The undo of a saved change is
 /// a new change: a saved insertion is undone by a deletion, and a saved deletion by an insertion of the object under
 /// its old ID. `rollback` and `reset` clear the stack. The stack retains the objects in its steps.
 ///

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
             let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
             return plan + "\n  and \(changed) with unsaved changes, in memory"
         case .inMemory:
-            return "fetch \(fetch.entity.name)\n  all objects in memory: objects behind the request's relationships have unsaved changes"
+            return "fetch \(fetch.entity.name)\n  all objects in memory: objects that the request reads through relationships have unsaved changes"
         }
     }
 }

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// The properties that a request reads, of the fetched objects and of objects behind relationships.
+/// The properties that a request reads, of the fetched objects and, through relationships, of other objects.
 struct RequestPaths {
     /// The properties of the fetched objects, by index; nil for all properties.
     private(set) var own: PropertySet? = PropertySet()
-    /// The properties of objects behind relationships.
+    /// The properties that the request reads through relationships.
     private(set) var properties: Set<PropertyDescription> = []
-    /// The entities of the objects behind relationships.
+    /// The entities of the objects that the request reads through relationships.
     private(set) var destinations: Set<EntityDescription> = []
 
     init(_ request: FetchDescription, _ entity: EntityDescription) {

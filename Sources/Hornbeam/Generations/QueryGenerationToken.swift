@@ -76,7 +76,7 @@ extension PersistentStoreCoordinator {
         return try queryGeneration(at: stores.first.map { [$0.identifier: transaction] } ?? [:])
     }
 
-    /// The snapshot after the given commit of each named store. Of the other stores, the newest.
+    /// The snapshot after the given commit of each named store, and the newest snapshot of the other stores.
     ///
     /// - Throws: `snapshotExpired` (9111) if a snapshot is no longer available; the store's error.
     public func queryGeneration(at transactions: [UUID: UInt64]) throws -> QueryGenerationToken {

@@ -5,7 +5,7 @@ internal import HornbeamStore
 //
 // A new object and the object that has its unique values become one object, which has the ID of the stored object. Under the two
 // policies by which the object in memory wins, it has the values of the new object; under the other policies, the stored values. If several new
-// objects of one save conflict, the first survives; under the former policies, it gets the values and relationships of the later ones.
+// objects of one save conflict, the first survives; under the first two policies, it gets the values and relationships of the later ones.
 // Relationships to a removed object then refer to the survivor. An upserted object is merged into the stored one under every policy,
 // and changes only the properties that were set on it.
 

@@ -13,7 +13,7 @@ open class EntityMigrationPolicy {
 
     /// Creates the new objects of an old object, and associates them with it.
     ///
-    /// The default inserts an object and sets the attributes of the mapping. If the old object has a successor, it does nothing.
+    /// The default inserts an object and sets the attributes of the mapping. If the mapping keeps the old objects, it does nothing.
     open func createDestinationInstances(
         for source: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {
@@ -40,7 +40,7 @@ open class EntityMigrationPolicy {
     open func end(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 }
 
-/// The passes over the mappings that have policies or need objects.
+/// The passes over the mappings that need objects, each with its policy.
 struct PolicyPasses {
     private let migration: CustomMigration
     private let work: [(mapping: EntityMapping, policy: EntityMigrationPolicy)]

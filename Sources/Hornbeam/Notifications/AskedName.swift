@@ -3,7 +3,7 @@ internal import Foundation
 /// A notification name that records whether a program has read it.
 ///
 /// A post takes a lock that all threads share, and costs a tenth of a small save even without observers. A
-/// `NotificationCenter` cannot be asked whether a name has observers. But an observer needs the name, and reads it here. So a
+/// `NotificationCenter` does not report whether a name has observers. But an observer needs the name, and reads it here. So a
 /// notification is neither created nor posted before its name was read.
 struct AskedName: Sendable {
     static let didChangeObjects = AskedName("HornbeamObjectsDidChange")

@@ -4,7 +4,7 @@ internal import HornbeamStore
 extension ManagedObject {
     /// Fires a fault, and throws the error of a read failure (MOC-12, MOC-15).
     ///
-    /// Finds and checks the row. Values outside the row, such as long texts and to-many relationships, are read later; use `value(of:)` and similar
+    /// Finds the row. Values outside the row, such as long texts and to-many relationships, are read later; use `value(of:)` and similar
     /// methods to get their errors.
     /// - Throws: `objectNotFound` (133000) if the store has no such object; the store's error if it cannot be read.
     public final func fire() throws {
