@@ -40,7 +40,7 @@ struct ContextObservers {
     var listeners: [(ObjectChanges) -> Bool] = []
     /// The mailboxes of change sequences.
     var mailboxes: [WeakMailbox] = []
-    /// Notifies observers of properties; nil when observation is not available.
+    /// Notifies observers of properties; nil if observation is not available.
     var hub: ObservationHub?
     /// True while the listeners are called. Meanwhile, `listeners` contains only those that were added during the calls.
     var isNotifying = false

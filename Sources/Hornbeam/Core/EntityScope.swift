@@ -30,7 +30,7 @@ public final class EntityScope {
     private let coordinator: PersistentStoreCoordinator
     /// The number of faults of the entity that were fired in the context.
     var faultsFired = 0
-    /// Notifies observers of properties; nil when observation is not available.
+    /// Notifies observers of properties; nil if observation is not available.
     var hub: ObservationHub?
     /// True if the store is a custom store that may have rows outside its cache in memory.
     let isIncremental: Bool

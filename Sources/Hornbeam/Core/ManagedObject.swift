@@ -116,7 +116,7 @@ nonisolated open class ManagedObject {
 @available(*, unavailable, message: "A managed object is confined to its context. Pass its objectID or its values instead.")
 extension ManagedObject: Sendable {}
 
-/// Two objects are equal when they are the same instance.
+/// Two objects are equal if they are the same instance.
 extension ManagedObject: Hashable {
     public static func == (a: ManagedObject, b: ManagedObject) -> Bool { a === b }
     public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
