@@ -2,8 +2,8 @@ public import HornbeamModel
 
 /// Resolves conflicts between a save and other saves of the same objects (section 1.15, MRG-1 … MRG-6).
 ///
-/// The policy applies to properties that both sides changed, to deletions, and to unique values. Two cases do not need it: a property that
-/// only one side changed, while the context merges remote changes, and a property with a `MergeRule`.
+/// The policy applies to properties that both sides changed, to deletions, and to unique values. It does not apply to a property with a
+/// `MergeRule`, and, while the context merges remote changes, to a property that only one side changed.
 /// The decisions of the policy are in `lastMergeReport`.
 public struct MergePolicy: Hashable, Sendable {
     package enum Kind: Int, Hashable, Sendable {

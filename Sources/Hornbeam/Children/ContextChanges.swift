@@ -14,7 +14,7 @@ struct ContextChanges: Sendable {
         var isAssigned: Bool
         /// For an object of an upsert, the properties that it changes in the stored object; nil for other objects.
         var upserted: PropertySet?
-        /// True if the save must fail if another save changed the object (MOC-26).
+        /// True if the save must fail after a change of the object by another save (MOC-26).
         var isWatched: Bool
         /// The attributes and to-one relationships, by property index.
         var values: [(index: Int, value: PropertyValue)] = []

@@ -4,7 +4,7 @@ internal import Observation
 ///
 /// One registrar serves the whole context, so that objects have none: the observed key path contains the object and the
 /// property. A key path takes longer to create than a property takes to read, so it is created only while tracking is active. No call
-/// returns whether it is. But tracking inserts the accessed key paths into a set, which hashes them, and `Probe` counts that.
+/// returns whether tracking is active. But tracking inserts the accessed key paths into a set, which hashes them, and `Probe` counts that.
 final class ObservationHub: Observable {
     /// A property of an object.
     struct Cell: Hashable {

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
     private static var foreignState: HornbeamError {
         HornbeamError(
-            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Take one from its coordinator.")
+            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Get one from its coordinator.")
     }
 
     /// Switches to an older or newer snapshot. The change queue cannot be used until the next merge of all objects.

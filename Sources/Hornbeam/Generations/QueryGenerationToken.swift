@@ -71,7 +71,7 @@ extension PersistentStoreCoordinator {
         guard stores.count <= 1 else {
             throw HornbeamError(
                 .unsupportedRequest,
-                "One number does not say which state is meant, as there are \(stores.count) stores. Name the transaction of each.")
+                "One transaction number cannot identify a snapshot of \(stores.count) stores. Pass the transaction of each store.")
         }
         return try queryGeneration(at: stores.first.map { [$0.identifier: transaction] } ?? [:])
     }

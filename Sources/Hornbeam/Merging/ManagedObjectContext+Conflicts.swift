@@ -54,14 +54,14 @@ extension ManagedObjectContext {
         if !refused.merges.isEmpty {
             error.message += " " + Self.adviceForConflicts
         } else if isNew {
-            error.message += " A mergePolicy can make a new object and the one that has the value the same."
+            error.message += " A mergePolicy can merge a new object into the object with the value."
         }
         return error
     }
 
     /// The advice for conflicts of objects that both sides changed.
-    static let adviceForConflicts = "Set a mergePolicy; or refresh the objects, with mergeChanges true to write the changes of this context "
-        + "over the others', false to drop them."
+    static let adviceForConflicts = "Set a mergePolicy, or refresh the objects: with mergeChanges true, the next save writes the changes of this context "
+        + "over the other ones; with false, they are discarded."
 
     /// True if both sides have equal values for every property that both changed.
     private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
