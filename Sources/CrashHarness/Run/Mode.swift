@@ -14,7 +14,7 @@ protocol Mode {
 
     /// Executes one round. Before each case, it passes the name of the case to `run.trying`. Equal seeds make equal rounds.
     ///
-    /// Throws if a case fails. Errors of `trying` must be thrown on.
+    /// Throws if a case fails. It must rethrow errors of `trying`.
     static func round(_ seed: UInt64, _ run: Run) throws
 }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// One run of a mode: rounds with ascending seeds until the limit of time or count is reached. Collects figures.
 final class Run {
-    /// Thrown by `trying` when the limit of time or count is reached. A round throws it on.
+    /// Thrown by `trying` when the limit of time or count is reached. A round rethrows it.
     struct IsOver: Error {}
 
     let mode: any Mode.Type

@@ -48,8 +48,8 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with an ID whose entity and store this context has read before: the most common path, without a lookup by name. Nil if more
-    /// checks are needed.
+    /// Finds an object whose entity and store this context has read before. This is the most common path, and needs no lookup by name. Nil if
+    /// more checks are needed.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
         guard parent == nil, let scope = scopes.scope(ofIDsFrom: id.origin) else { return nil }
         return try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }

@@ -15,7 +15,7 @@ struct MergeState {
 
     init(_ inbox: ChangeInbox) { self.inbox = inbox }
 
-    /// Makes the report of the merges until now the report of the save that has ended.
+    /// Called at the end of a save. The current report becomes the last one, and a new report begins.
     mutating func conclude() {
         // In most saves, no remote change was merged.
         if lastReport.isEmpty, report.isEmpty { return }

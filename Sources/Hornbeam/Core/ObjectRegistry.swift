@@ -133,10 +133,10 @@ final class ObjectRegistry {
         return cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
     }
 
-    // MARK: Faults to come
+    // MARK: Deferred faults
 
     /// Returns the objects with state besides their row, or in use outside the registry, in key order. The other objects become faults: the
-    /// program cannot tell such an object from one that was released and created again.
+    /// program cannot distinguish such an object from one that was released and created again.
     ///
     /// An object becomes a fault at its next lookup, so objects without a lookup cost nothing. Before that, a weak reference may have reached the object
     /// without the registry, so the lookup checks its state again.
@@ -271,7 +271,7 @@ final class ObjectRegistry {
         return Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }
 
-    // MARK: Places
+    // MARK: Slots
 
     @inline(__always)
     private static func number(_ key: UInt64) -> UInt64 { key >> 3 &+ 1 }

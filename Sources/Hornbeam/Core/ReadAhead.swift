@@ -8,7 +8,7 @@ struct ReadAhead {
 
     private var property: ObjectIdentifier?
     private var steps = 0
-    /// The objects created by the last read-ahead, retained until they are accessed.
+    /// The objects created by the last read-ahead, retained so that they exist when the program reads them.
     var made: [ManagedObject] = []
 
     /// Counts a step along a relationship. Returns true after several steps along the same one.
