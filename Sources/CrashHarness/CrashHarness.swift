@@ -1,6 +1,6 @@
 import Foundation
 
-/// The crash-recovery harness: injects faults into a store in many ways, and counts the cases.
+/// The crash-recovery harness: injects faults into stores in many ways, judges the results, and counts the cases.
 @main struct CrashHarness {
     /// All modes, in the order of the usage text and of `Scripts/torture`.
     static var modes: [any Mode.Type] {
@@ -12,12 +12,12 @@ import Foundation
     }
 
     static func main() {
-        // Writing to a pipe without a reader is an error of the write and does not end the process.
+        // A write to a pipe without a reader then fails with an error instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs one command line and returns the exit status: 0 no finding, 1 a finding or a failure, 2 wrong usage.
+    /// Runs one command line and returns the exit status: 0 without a finding, 1 after a finding or a failure, 2 for wrong usage.
     static func run(_ words: [String]) -> Int32 {
         do {
             let options = try HarnessOptions(words)
@@ -44,7 +44,7 @@ import Foundation
         Terminal.line(table.text)
     }
 
-    /// Runs the mode in a child process, so that a trap or a hang is a finding; a replay runs in this process.
+    /// Runs the mode in a child process, so that a trap or a hang is reported as a finding. A replay runs in this process.
     private static func perform(_ mode: any Mode.Type, _ options: HarnessOptions, _ words: [String]) throws -> Int32 {
         let run = try Run(mode, options)
         if options.replay != nil || options.trail != nil { return try run.perform() }

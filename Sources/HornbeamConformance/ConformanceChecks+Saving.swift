@@ -2,7 +2,7 @@ internal import Hornbeam
 internal import HornbeamModel
 
 extension ConformanceCheck {
-    static let fetches = ConformanceCheck("predicates, orders, limits and counts answer as they do in memory") { bench in
+    static let fetches = ConformanceCheck("predicates, orders, limits and counts have the same results as in memory") { bench in
         let writer = bench.newContext()
         for number in 0 ..< 30 { try writer.make("Author", ["name": .string("a\(number)"), "born": .int(Int64(number * 7 % 10))]) }
         try writer.save()
@@ -19,12 +19,12 @@ extension ConformanceCheck {
             let whole = try reader.fetch(request).map(\.objectID)
             request.fetchOffset = 3
             request.fetchLimit = 5
-            try bench.require(try reader.fetch(request).map(\.objectID) == Array(whole[3 ..< 8]), "offset and limit give other objects")
+            try bench.require(try reader.fetch(request).map(\.objectID) == Array(whole[3 ..< 8]), "offset and limit return other objects")
             try bench.require(try whole.count == 30 && reader.count(request) == 5, "the counts are wrong")
         }
     }
 
-    static let inheritance = ConformanceCheck("a fetch of an entity finds the objects of its subentities, as what they are") { bench in
+    static let inheritance = ConformanceCheck("a fetch of an entity finds the objects of its subentities, with their own entities") { bench in
         let writer = bench.newContext()
         try writer.make("Book", ["title": "b", "pages": 3])
         try writer.make("Song", ["title": "s", "seconds": 1.5])
@@ -36,7 +36,7 @@ extension ConformanceCheck {
         }
     }
 
-    static let uniqueValues = ConformanceCheck("a value that must be unique is saved once, and the second refused") { bench in
+    static let uniqueValues = ConformanceCheck("a unique value is saved once, and the second save of it is refused") { bench in
         let (first, second) = (bench.newContext(), bench.newContext())
         try first.make("Author", ["name": "same"])
         try first.save()
@@ -70,7 +70,7 @@ extension ConformanceCheck {
         }
     }
 
-    static let failures = ConformanceCheck("a save that is refused writes nothing, and the context goes on") { bench in
+    static let failures = ConformanceCheck("a save that is refused writes nothing, and the context can save later") { bench in
         let writer = bench.newContext()
         try writer.make("Author", ["name": "there"])
         try writer.save()
@@ -89,7 +89,7 @@ extension ConformanceCheck {
         }
     }
 
-    static let notes = ConformanceCheck("the app's notes are kept, or refused by name") { bench in
+    static let notes = ConformanceCheck("the metadata is stored, or refused with unsupportedRequest") { bench in
         let coordinator = bench.container.persistentStoreCoordinator
         let store = coordinator.persistentStores[0]
         do {
@@ -103,7 +103,7 @@ extension ConformanceCheck {
         }
     }
 
-    static let manyRows = ConformanceCheck("a thousand objects are saved, changed and deleted at once") { bench in
+    static let manyRows = ConformanceCheck("a thousand objects are saved, changed and deleted in one save") { bench in
         let writer = bench.newContext()
         let tags = try (0 ..< 1000).map { try writer.make("Tag", ["label": .string("t\($0)")]) }
         try writer.save()

@@ -7,7 +7,7 @@ extension ConformanceCheck {
         notes, manyRows,
     ]
 
-    private static let values = ConformanceCheck("values of every type come back as they were saved, and so does none") { bench in
+    private static let values = ConformanceCheck("values of every type are read as they were saved, and so are missing values") { bench in
         let writer = bench.newContext()
         let ids = try ConformanceModel.samples.map { values in
             let object = try writer.make("Values", values)
@@ -25,7 +25,7 @@ extension ConformanceCheck {
         }
     }
 
-    private static let identities = ConformanceCheck("IDs are permanent, lead back from their URIs and are never given again") { bench in
+    private static let identities = ConformanceCheck("IDs are permanent, can be made from their URIs, and are never reused") { bench in
         let context = bench.newContext()
         let objects = try ["Author", "Tag", "Shelf"].map { name in
             try context.make(name, name == "Author" ? ["name": "a"] : name == "Tag" ? ["label": "t"] : [:])
@@ -46,13 +46,13 @@ extension ConformanceCheck {
         try bench.everywhere { reader in
             let new = try reader.make("Tag", ["label": "n"])
             try reader.save()
-            try bench.require(seen.insert(new.objectID.reference).inserted, "the key \(last) was given twice")
+            try bench.require(seen.insert(new.objectID.reference).inserted, "the key \(last) was assigned twice")
             reader.delete(new)
             try reader.save()
         }
     }
 
-    private static let changes = ConformanceCheck("changes show in other contexts and stay") { bench in
+    private static let changes = ConformanceCheck("changes are visible in other contexts, and durable") { bench in
         let writer = bench.newContext()
         let object = try writer.make("Author", ["name": "old", "born": 1900])
         try writer.save()
@@ -72,7 +72,7 @@ extension ConformanceCheck {
         }
     }
 
-    private static let deletions = ConformanceCheck("deleted objects are gone, with those that cascade") { bench in
+    private static let deletions = ConformanceCheck("deleted objects no longer exist, nor do the objects of their cascade rules") { bench in
         let writer = bench.newContext()
         let author = try writer.make("Author", ["name": "a"])
         let book = try writer.make("Book", ["title": "b"])
@@ -82,13 +82,13 @@ extension ConformanceCheck {
         writer.delete(author)
         try writer.save()
         try bench.everywhere { reader in
-            try bench.require(try reader.all("Author").isEmpty && reader.all("Book").isEmpty, "something is still there")
-            try bench.require(try reader.all("Work").map(\.objectID) == [kept.objectID], "another object went along")
+            try bench.require(try reader.all("Author").isEmpty && reader.all("Book").isEmpty, "an object still exists")
+            try bench.require(try reader.all("Work").map(\.objectID) == [kept.objectID], "another object was deleted too")
             try bench.requireError(.objectNotFound) { _ = try reader.existingObject(with: book.objectID) }
         }
     }
 
-    private static let toOnes = ConformanceCheck("to-one relationships and their other ends agree") { bench in
+    private static let toOnes = ConformanceCheck("to-one relationships and their inverses agree") { bench in
         let writer = bench.newContext()
         let (author, desk) = (try writer.make("Author", ["name": "a"]), try writer.make("Desk"))
         try author.setObject(desk, forKey: "desk")
@@ -107,7 +107,7 @@ extension ConformanceCheck {
         }
     }
 
-    private static let manyToMany = ConformanceCheck("members of many-to-many relationships are there from both sides") { bench in
+    private static let manyToMany = ConformanceCheck("members of many-to-many relationships are found from both ends") { bench in
         let writer = bench.newContext()
         let authors = try (0 ..< 3).map { try writer.make("Author", ["name": .string("a\($0)")]) }
         let tags = try (0 ..< 3).map { try writer.make("Tag", ["label": .string("t\($0)")]) }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Hornbeam
 internal import HornbeamModel
 
-/// Every type of attribute, every kind of relationship, inheritance and a unique value.
+/// A model with every type of attribute, every kind of relationship, inheritance and a unique value.
 enum ConformanceModel {
     static func model() throws -> ManagedObjectModel {
         try ManagedObjectModel {
@@ -56,7 +56,7 @@ enum ConformanceModel {
 
     private static let page = URL(string: "https://example.org/a%20b?c=d") ?? URL(filePath: "/")
 
-    /// Values of every type, with extreme ones.
+    /// Values of every type, including extreme values.
     static let samples: [[String: PropertyValue]] = [
         [:],
         [
@@ -75,7 +75,7 @@ enum ConformanceModel {
 }
 
 extension ManagedObjectContext {
-    /// A new object with values.
+    /// Inserts an object with values.
     @discardableResult
     func make(_ entity: String, _ values: [String: PropertyValue] = [:]) throws -> ManagedObject {
         let object = try insert(entityNamed: entity)
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The objects of an entity, in the order of a text attribute.
+    /// The objects of an entity that satisfy a condition, in the order of an attribute.
     func all(_ entity: String, by key: String? = nil, _ format: String? = nil) throws -> [ManagedObject] {
         var request = FetchRequest<ManagedObject>(entityName: entity)
         request.predicate = try format.map { try FetchPredicate(format: $0) }

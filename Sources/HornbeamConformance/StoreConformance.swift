@@ -2,13 +2,13 @@ internal import Foundation
 public import Hornbeam
 public import HornbeamModel
 
-/// Tests whether a store behaves as contexts require; for developers of custom stores (CST-1 to CST-3).
+/// Tests whether a store behaves as contexts require. For developers of custom stores (CST-1 to CST-3).
 ///
 /// ```swift
 /// let conformance = StoreConformance { PersistentStoreDescription.custom(MyStore(at: path)) }
 /// for failure in conformance.run() { Issue.record("\(failure)") }
 /// ```
-/// The closure is called once for each check, and its store must be empty. Hornbeam's own stores pass.
+/// The closure is called once for each check, and the store that it returns must be empty. Hornbeam's own stores pass all checks.
 public struct StoreConformance {
     /// A failed check.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -20,7 +20,7 @@ public struct StoreConformance {
         public var description: String { "\(check): \(finding)" }
     }
 
-    /// The model of the objects that the checks create. The store may read it before.
+    /// The model of the objects that the checks create. A store can prepare itself for this model.
     public static func model() throws -> ManagedObjectModel { try ConformanceModel.model() }
 
     private let makeStore: () throws -> PersistentStoreDescription
@@ -61,7 +61,7 @@ public struct StoreConformance {
     }
 }
 
-/// The observed fault.
+/// The behaviour that makes a check fail.
 struct ConformanceFinding: Error {
     let text: String
 }
@@ -77,7 +77,7 @@ struct ConformanceCheck: Sendable {
     }
 }
 
-/// A store under test behind a container.
+/// A container with the store under test.
 final class ConformanceBench {
     private(set) var container: PersistentContainer
     private let reopening: () throws -> PersistentStoreDescription?
@@ -98,7 +98,7 @@ final class ConformanceBench {
 
     func close() throws { try container.close() }
 
-    /// Checks the saved data: in a new context, and again after the store was reopened, if it is persistent.
+    /// Runs a check of the saved data in a new context, and again after the store was reopened, if it is persistent.
     func everywhere(_ body: (ManagedObjectContext) throws -> Void) throws {
         try body(newContext())
         guard let description = try reopening() else { return }

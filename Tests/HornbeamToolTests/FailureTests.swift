@@ -114,7 +114,7 @@ import Testing
             #expect(double.hasPrefix("“name” of Section must be unique, and Section/t"))
             #expect(
                 double.hasSuffix(
-                    " have the same value. Give it another value. A mergePolicy can make a new object and the one that has the value the same."))
+                    " have the same value. Give it another value. A mergePolicy can merge a new object into the object with the value."))
             context.rollback()
             let wrong = complaint { try Section(context: context).setValue(.int(3), forKey: "name") }
             #expect(wrong == "The value of “Section.name” must be a string, and a number was given.")

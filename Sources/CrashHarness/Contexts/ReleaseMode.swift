@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Fetches, reads and releases very many objects. Afterwards the context holds none, and the memory is returned to the system.
+/// Fetches, reads and releases very many objects. Afterwards, the context has no objects, and the memory was returned to the system.
 enum ReleaseMode: Mode {
     static let name = "release"
     static let summary = "a million objects created, read and released, with memory measured (--rows N)"
@@ -14,7 +14,7 @@ enum ReleaseMode: Mode {
         let soak = try Soak(seed: seed, rows: rows)
         defer { soak.remove() }
         let context = soak.container.newContext()
-        // Fills the store's caches without objects; the caches stay in memory.
+        // Fills the store's caches without creating objects. The caches stay in memory and must not count as growth.
         let reads = FetchRequest<Soak.Event>().selecting(.sum(of: "number", as: "sum"))
         _ = try context.fetch(reads)
         let before = Soak.residentBytes
@@ -31,7 +31,7 @@ enum ReleaseMode: Mode {
         throw Run.IsOver()
     }
 
-    /// Holds an object for each row; returns the memory of the process at that point.
+    /// Retains an object for each row, and returns the memory of the process at that time.
     private static func hold(_ context: ManagedObjectContext) throws -> Int {
         let objects = try context.fetch(FetchRequest<Soak.Event>())
         let sum = objects.reduce(0) { $0 &+ $1[Soak.Event.number] }

@@ -1,10 +1,10 @@
 import Foundation
 import Hornbeam
 
-// The steps of a soak. Each uses contexts of its own and releases them.
+// The steps of a soak. Each uses separate contexts and releases them.
 
 extension Soak {
-    /// Inserts rows without objects, in one transaction.
+    /// Inserts rows in one transaction, without creating objects.
     func importBatch(_ count: Int) throws {
         let range = next..<next + count
         next += count
@@ -38,7 +38,7 @@ extension Soak {
         }
     }
 
-    /// Deletes the oldest rows beyond the number to keep, by request or one by one.
+    /// Deletes the oldest rows if there are more than `rows`, by a batch request or object by object.
     func prune() throws {
         let excess = next - oldest - rows
         guard excess > 0 else { return }
@@ -55,7 +55,7 @@ extension Soak {
         }
     }
 
-    /// Two contexts change the same objects; the merge policy resolves the conflict.
+    /// Two contexts change the same objects, and the merge policy resolves the conflict.
     func overlap() throws {
         let policy = [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback]
             .randomElement(using: &random) ?? .rollback
@@ -73,7 +73,7 @@ extension Soak {
         }
     }
 
-    /// Child contexts change objects; some save to their parent, some are discarded.
+    /// Child contexts change objects. Some save into their parent; the others are discarded.
     func children() throws {
         let keeps = Bool.random(using: &random)
         try container.performAndWait { context in
@@ -88,7 +88,7 @@ extension Soak {
         }
     }
 
-    /// Creates an object for every row, and reads it.
+    /// Creates an object for every row and reads it.
     func readAll() throws {
         try container.performAndWait { context in
             var length = 0
@@ -98,7 +98,7 @@ extension Soak {
         }
     }
 
-    /// Changes, undoes, redoes and saves.
+    /// Changes objects, undoes and redoes the changes, and saves.
     func undoing() throws {
         try container.performAndWait { context in
             let undo = UndoStack(levelsOfUndo: 5)
@@ -114,7 +114,7 @@ extension Soak {
         }
     }
 
-    /// Deletes a source with its events, and inserts another one of that name, which gets the events again.
+    /// Deletes a source and inserts another one with its name, to which the events are moved first.
     func exchangeSource() throws {
         let number = Int.random(in: 0..<10, using: &random)
         try container.performAndWait { context in
@@ -127,7 +127,7 @@ extension Soak {
         }
     }
 
-    /// Saves invalid changes, which is refused; then rolls back and resets.
+    /// Tries to save invalid changes, rolls back and resets.
     func failing() throws {
         try container.performAndWait { context in
             let twins = (0..<2).map { _ in Event(context: context) }

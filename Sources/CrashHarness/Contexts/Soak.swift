@@ -4,7 +4,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// A store whose content is replaced continuously, and the steps that do so.
+/// A store whose content is replaced continuously, and the steps that replace it.
 final class Soak {
     @Entity final class Source: ManagedObject {
         @Attribute(.unique) var name: String
@@ -24,12 +24,12 @@ final class Soak {
     let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-soak-\(UUID().uuidString)")
     let rows: Int
     var random: SimulationRandom
-    /// The number of the next event, which only grows; the oldest events are deleted.
+    /// The number of the next event. Numbers only increase; the oldest events are deleted.
     var next = 0
     var oldest = 0
-    /// Contexts that exist during the whole soak.
+    /// Contexts that exist during the whole run.
     private var residents: [ManagedObjectContext] = []
-    /// A context that is pinned to an old state for a while.
+    /// A context that is pinned to an old snapshot for some steps.
     private var pinned: ManagedObjectContext?
     private var steps = 0
 
@@ -80,7 +80,7 @@ final class Soak {
             openFiles: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0)
     }
 
-    /// The resident memory of the process, as the system counts it.
+    /// The resident memory of the process, from the operating system.
     static var residentBytes: Int {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let fields = text.split(separator: " ")
@@ -92,7 +92,7 @@ final class Soak {
             .reduce(0) { $0 + ((try? $1.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0) }
     }
 
-    /// Throws unless the content is correct and the store is intact.
+    /// Throws unless the number of rows is as expected and the store passes the check.
     func judge() throws {
         let count = try container.performAndWait { try $0.count(FetchRequest<Event>()) }
         guard abs(count - rows) <= rows / 2 else { throw Finding("\(count) rows are stored instead of about \(rows)") }

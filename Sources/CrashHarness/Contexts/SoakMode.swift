@@ -1,8 +1,8 @@
 import Foundation
 import Hornbeam
 
-/// All operations of contexts, for any duration: contexts are created and released, rows are imported and deleted, changes are merged
-/// and undone, old states are read. The amount of content stays constant, and so must the memory and the size of the store.
+/// Runs all operations of contexts for any duration. Contexts are created and released, rows are imported and deleted, changes are merged
+/// and undone, old snapshots are read. The amount of content stays constant, so the memory and the size of the store must stay constant too.
 enum SoakMode: Mode {
     static let name = "soak"
     static let summary = "contexts that come and go for a long time, with memory and store size watched"
@@ -33,7 +33,7 @@ enum SoakMode: Mode {
 struct SoakSample {
     /// The resident memory in bytes.
     var resident: Int
-    /// Bytes of the store's files.
+    /// The total size of the store's files in bytes.
     var stored: Int
     var openFiles: Int
 }
@@ -50,7 +50,7 @@ struct SoakGauge {
         last = ContinuousClock.now
     }
 
-    /// The medians of the second and of the last quarter; during the first, caches are filled.
+    /// The medians of the second and of the last quarter. The first quarter is ignored, because caches fill during it.
     private func medians(_ value: (SoakSample) -> Int) -> (early: Int, late: Int)? {
         let quarter = samples.count / 4
         guard quarter >= 5 else { return nil }
@@ -70,7 +70,7 @@ struct SoakGauge {
         ]
     }
 
-    /// A finding when a median grew by more than a tenth plus an allowance between the second and the last quarter.
+    /// The finding if a median has grown by more than a tenth plus an allowance between the second and the last quarter.
     var finding: Finding? {
         func growth(_ what: String, _ slack: Int, _ value: (SoakSample) -> Int) -> String? {
             guard let (early, late) = medians(value), late > early + early / 10 + slack else { return nil }
@@ -78,7 +78,7 @@ struct SoakGauge {
         }
         let grown = [
             growth("memory", 4 << 20) { $0.resident },
-            // The log grows to 64 MiB before a checkpoint releases it.
+            // The log can grow to 64 MiB before a checkpoint releases it.
             growth("the store", 64 << 20) { $0.stored },
             growth("the number of open files", 4) { $0.openFiles },
         ].compactMap(\.self)

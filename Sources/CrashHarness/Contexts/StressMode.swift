@@ -1,19 +1,19 @@
 import Foundation
 import Hornbeam
 
-/// Contexts on several threads save overlapping changes of one graph concurrently. Afterwards every acknowledged increment
-/// is stored, and every missing one was reported as lost.
+/// Contexts on several threads save overlapping changes of one graph concurrently. Afterwards, every acknowledged increment
+/// must be stored, or a merge report must list it as lost.
 enum StressMode: Mode {
     static let name = "stress"
     static let summary = "1 to 1,000 contexts that save overlapping changes of one graph, on disk and in memory"
     static let unit = "saves"
     static let extras = ["steps", "threads"]
-    /// The number of threads in most rounds. The amount of work per round is based on it.
+    /// The number of threads in most rounds.
     private static let usual = 8
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         let threads = run.options.extras["threads"].flatMap { Int($0) } ?? threads(seed)
-        // The amount of work per round does not depend on the number of threads.
+        // With fewer threads, each thread executes more steps.
         let steps = max(2, (run.options.extras["steps"].flatMap { Int($0) } ?? 60) * usual / threads)
         let stack = try StressStack(inMemory: seed % 2 == 1)
         defer { stack.remove() }
@@ -30,13 +30,13 @@ enum StressMode: Mode {
         for number in 0..<attempts { try run.trying("save \(number)") }
     }
 
-    /// For every fourth seed, one thread or more than usual.
+    /// The usual number, and for every fourth seed another one.
     private static func threads(_ seed: UInt64) -> Int {
         seed % 4 == 3 ? [1, 128, 200, 1000][Int(seed / 4 % 4)] : usual
     }
 }
 
-/// The results that the workers have observed.
+/// The sums of what the workers have observed.
 struct StressTally: Sendable {
     /// Acknowledged saves.
     var saves = 0
@@ -44,10 +44,10 @@ struct StressTally: Sendable {
     var refused = 0
     /// Saves with a conflict, refused or not.
     var conflicts = 0
-    /// The expected growth of the sum of all counters' `value` and `tally`.
+    /// The expected sums of `value` and of `tally` over all counters.
     var value = 0
     var tally = 0
-    /// Increments that a report listed as lost.
+    /// Increments that merge reports listed as lost.
     var reportedLost = 0
     var marks = 0
 
@@ -62,13 +62,13 @@ struct StressTally: Sendable {
     }
 }
 
-/// Counters in groups, with marks that are inserted and deleted.
+/// The model: counters in groups, and marks that are inserted and deleted.
 enum StressModel {
     @Entity final class Counter: ManagedObject {
         @Attribute(.unique) var name: String
-        /// Incremented by reading, adding and writing: two such changes conflict, and the policy decides.
+        /// Incremented by reading, adding and writing. Two concurrent increments conflict, and the merge policy decides.
         var value = 0
-        /// Incremented likewise, with a merge rule that adds both changes.
+        /// Incremented in the same way, with a merge rule that adds both increments.
         @Attribute(merge: .sum) var tally = 0
         var group: Group?
         var marks: ManagedSet<Mark>

@@ -42,7 +42,7 @@ struct StressStack {
         if let folder { try? FileManager.default.removeItem(at: folder) }
     }
 
-    /// Runs the steps of several threads, each with a context and a merge policy of its own.
+    /// Runs the steps on several threads, each with a separate context and a merge policy.
     func work(seed: UInt64, threads: Int, steps: Int) throws -> StressTally {
         let policies: [MergePolicy] = [
             .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
@@ -77,7 +77,7 @@ struct StressStack {
 
     // MARK: Judging
 
-    /// Compares the store with the workers' results.
+    /// Compares the store with the sums of the workers.
     func judge(_ tally: StressTally) throws {
         try container.performAndWait { context in
             let counters = try context.fetch(FetchRequest<Counter>())

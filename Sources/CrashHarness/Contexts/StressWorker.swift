@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamSimulation
 
-/// One thread's work: reads two counters, adds to them, and saves a little later.
+/// The work of one thread: reads two counters, increments them, and saves after a short pause.
 struct StressWorker {
     typealias Counter = StressModel.Counter
     typealias Mark = StressModel.Mark
@@ -51,7 +51,7 @@ struct StressWorker {
         }
     }
 
-    /// Adds the effect of the save to the counters: one increment each, unless the report says otherwise.
+    /// Adds the effect of a save to the expected sums: an increment of one for each counter, unless the merge report contains another result.
     private mutating func acknowledge(_ counters: [Counter]) {
         let report = context.lastMergeReport
         tally.saves += 1
@@ -64,7 +64,7 @@ struct StressWorker {
         }
     }
 
-    /// The last decision about a property was written, over the value that was stored at that time.
+    /// The growth of a property by a save. The last decision in the report was written over the value that was stored at that time.
     private func growth(of key: String, _ counter: Counter, _ report: MergeReport) -> Int {
         let decided = report.properties.last { $0.conflict.key == key && $0.conflict.objectID == counter.objectID }
         guard let decided, case .int(let result) = decided.result, case .int(let theirs) = decided.conflict.theirs else { return 1 }

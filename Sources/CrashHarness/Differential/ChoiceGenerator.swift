@@ -10,10 +10,10 @@ struct ChoiceGenerator: RandomNumberGenerator {
     init(seed: UInt64) { (random, bytes) = (SimulationRandom(seed: seed), []) }
     init(bytes: [UInt8]) { (random, self.bytes) = (SimulationRandom(seed: 0), bytes) }
 
-    /// True when all bytes are used. A seed never ends, and choices after the last byte continue with a seed.
+    /// True if all bytes are used; later choices come from a fixed seed. Always true for a generator with a seed.
     var isExhausted: Bool { used >= bytes.count }
 
-    /// A byte selects one of a few cases; finer choices come from a fixed seed.
+    /// The next byte in the upper bits, so that it selects one of a few cases. The lower bits come from a fixed seed.
     mutating func next() -> UInt64 {
         let rest = random.next()
         guard used < bytes.count else { return rest }

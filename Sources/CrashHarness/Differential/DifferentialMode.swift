@@ -1,5 +1,5 @@
-/// Applies random operations to a store and to a plain model, and compares all results: for the engine alone in most
-/// rounds, for the object graph in every fourth, for migrations in every eighth.
+/// Applies random operations to a store and to a plain model, and compares all results. Most rounds test the engine alone, every fourth one
+/// the object graph, and every eighth one migrations.
 enum DifferentialMode: Mode {
     static let name = "differential"
     static let summary = "random operations on engine and object graph, each answer compared with a plain model"

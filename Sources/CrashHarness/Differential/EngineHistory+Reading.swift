@@ -3,7 +3,7 @@ import HornbeamEngine
 extension EngineHistory {
     // MARK: Indexes
 
-    /// Reads an index in one of several ways, and compares with the model.
+    /// Reads an index in one of several ways, and compares the result with the model.
     mutating func readIndex(_ index: IndexView, _ content: Content) throws {
         let key = anyKey()
         switch Int.random(in: 0..<12, using: &random) {
@@ -30,7 +30,7 @@ extension EngineHistory {
             let other = anyKey()
             let range = KeyRange(from: keys[min(key, other)], to: keys[max(key, other)])
             let expected = content.index.rank(of: max(key, other)) - content.index.rank(of: min(key, other))
-            try expect(try index.count(in: range) == expected, "a range counts another number")
+            try expect(try index.count(in: range) == expected, "a range has another count")
         default: try walk(index, content)
         }
     }
@@ -57,25 +57,25 @@ extension EngineHistory {
             seen += 1
             return seen < limit
         }
-        try expect(wrong == nil, "a walk finds another entry than \(wrong ?? 0)")
+        try expect(wrong == nil, "a walk finds a wrong entry at \(wrong ?? 0)")
         try expect(seen == min(max(end - first - skipped, 0), limit), "a walk ends after \(seen) entries")
     }
 
     // MARK: Tables
 
-    /// Reads a table in one of several ways, and compares with the model.
+    /// Reads a table in one of several ways, and compares the result with the model.
     mutating func readTable(_ table: TableView, _ content: Content) throws {
         let key = anyKey()
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<5:
             let isRight = try table.withRow(UInt64(key) + 1) { row throws(EngineError) in try isEqual(row, key, content) }
-            try expect(isRight ?? !content.table.contains(key), "row \(key) is another")
+            try expect(isRight ?? !content.table.contains(key), "row \(key) differs")
         case 5: try expect(table.count == content.table.count, "a table counts \(table.count)")
         case 6: try expect(try table.rank(of: UInt64(key) + 1) == content.table.rank(of: key), "row \(key) has another rank")
         case 7:
             let n = Int.random(in: 0...content.table.count, using: &random)
             try expect(try table.key(at: n) == content.table.key(at: n).map { UInt64($0) + 1 }, "row \(n) has another key")
-        case 8: try expect(try table.contains(UInt64(key) + 1) == content.table.contains(key), "row \(key) is there or not")
+        case 8: try expect(try table.contains(UInt64(key) + 1) == content.table.contains(key), "row \(key) exists only in the store or only in the model")
         case 9: try readBatch(table, content)
         case 10: try readTwice(table, key, content)
         default: try walk(table, from: key, content)
@@ -97,15 +97,15 @@ extension EngineHistory {
             if isRight { isRight = try isEqual(row, run[n], content) }
             return isRight
         }
-        try expect(isRight && expected.isEmpty, "rows \(run) are others")
+        try expect(isRight && expected.isEmpty, "rows \(run) differ")
     }
 
-    /// Reads a row again at its known location.
+    /// Reads a row twice, the second time at the location that the first read has found.
     private mutating func readTwice(_ table: TableView, _ key: Int, _ content: Content) throws {
         var location = RowLocation()
         for _ in 0..<2 {
             let isRight = try table.withRow(UInt64(key) + 1, at: &location) { row throws(EngineError) in try isEqual(row, key, content) }
-            try expect(isRight ?? !content.table.contains(key), "row \(key) is another where it was seen")
+            try expect(isRight ?? !content.table.contains(key), "row \(key) differs at its known location")
         }
     }
 
@@ -125,12 +125,12 @@ extension EngineHistory {
             rows -= leaf.count
             return rows > 0
         }
-        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on finds others")
+        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on finds wrong rows")
     }
 
     // MARK: All
 
-    /// Reads everything once.
+    /// Reads the whole content once.
     mutating func readAll(_ snapshot: Snapshot, _ content: Content) throws {
         operations += 2
         var n = 0
@@ -141,7 +141,7 @@ extension EngineHistory {
             n += 1
             return isRight
         }
-        try expect(isRight && n == content.index.count, "the index is another")
+        try expect(isRight && n == content.index.count, "the index differs")
         var next = content.table.next(from: 0)
         try snapshot.table(content.tableID).forEachLeaf { leaf throws(EngineError) in
             for slot in 0..<leaf.count {
@@ -153,7 +153,7 @@ extension EngineHistory {
             }
             return true
         }
-        try expect(isRight && next == nil, "the table is another")
-        try expect(try snapshot.value("a value").map(Self.number) == content.value, "the named value is another")
+        try expect(isRight && next == nil, "the table differs")
+        try expect(try snapshot.value("a value").map(Self.number) == content.value, "the named value differs")
     }
 }

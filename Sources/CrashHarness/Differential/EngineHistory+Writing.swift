@@ -1,7 +1,7 @@
 import HornbeamEngine
 
 extension EngineHistory {
-    /// Executes one transaction, committed or aborted, which also reads its own changes.
+    /// Executes one transaction, which also reads its own changes, and commits or aborts it.
     mutating func write() throws {
         let transaction = try engine.begin()
         var next = now
@@ -17,7 +17,7 @@ extension EngineHistory {
         if Int.random(in: 0..<5, using: &random) == 0 { return transaction.abort() }
         operations += 1
         let number = try transaction.commit(Int.random(in: 0..<4, using: &random) == 0 ? .lazy(maxDelay: .seconds(1_000_000)) : .full)
-        // Cleaning commits transactions of its own.
+        // The number can be higher, because the cleaner commits transactions too.
         try expect(engine.latest >= number, "the newest transaction is \(engine.latest), before \(number), which was committed")
         now = next
     }
@@ -49,11 +49,11 @@ extension EngineHistory {
                 let isNew = unsafe try keys[key].withUnsafeBytes { key in
                     unsafe try PlainContent.withBytes(stamp) { unsafe try transaction.putNew(key, $0, in: next.indexID) }
                 }
-                try expect(isNew == !next.index.contains(key), "putNew of key \(key) says \(isNew)")
+                try expect(isNew == !next.index.contains(key), "putNew of key \(key) returns \(isNew)")
                 if isNew { next.index[key] = stamp }
             } else {
                 let isDeleted = try transaction.delete(keys[key], from: next.indexID)
-                try expect(isDeleted == next.index.contains(key), "delete of key \(key) says \(isDeleted)")
+                try expect(isDeleted == next.index.contains(key), "delete of key \(key) returns \(isDeleted)")
                 next.index[key] = nil
             }
         }
@@ -72,10 +72,10 @@ extension EngineHistory {
             let present = run.filter { next.table.contains($0) }
             if Bool.random(using: &random) {
                 let deleted = try transaction.delete(run.map { UInt64($0) + 1 }, from: next.tableID)
-                try expect(deleted == present.count, "delete of rows \(run) says \(deleted)")
+                try expect(deleted == present.count, "delete of rows \(run) returns \(deleted)")
             } else {
                 let rows = try selection(run, transaction, next)
-                try expect(rows.count == present.count, "of rows \(run) \(rows.count) are chosen")
+                try expect(rows.count == present.count, "\(rows.count) of the rows \(run) are selected")
                 try transaction.delete(rows, from: next.tableID)
             }
             for key in present { (next.table[key], next.patches[key]) = (nil, 0) }
@@ -107,7 +107,7 @@ extension EngineHistory {
         for (key, patch) in zip(run, patches) where next.table.contains(key) { next.patches[key] = patch }
     }
 
-    /// Sets the same cell in all rows of one bulk rewrite.
+    /// Sets the same cell in all rows by one bulk rewrite.
     private mutating func patchAlike(_ run: [Int], _ transaction: WriteTransaction, _ next: inout Content) throws {
         let patch = random.next() | 1
         let cell = unsafe PlainContent.patched(patch) == nil ? nil : withUnsafeBytes(of: patch) { unsafe Array($0) }
@@ -120,7 +120,7 @@ extension EngineHistory {
     private mutating func changeRest(_ transaction: WriteTransaction, _ next: inout Content) throws {
         operations += 1
         let name = "a value"
-        try expect(try transaction.value(name).map(Self.number) == next.value, "the named value is another")
+        try expect(try transaction.value(name).map(Self.number) == next.value, "the named value differs")
         switch Int.random(in: 0..<3, using: &random) {
         case 0:
             let count = Int.random(in: 0..<5, using: &random)
@@ -137,7 +137,7 @@ extension EngineHistory {
 
     static func number(_ bytes: [UInt8]) -> UInt64 { unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt64.self) } }
 
-    /// Adds a layout, or drops a tree and creates it again.
+    /// Adds a layout, or drops a tree and creates an empty one.
     private mutating func changeTrees(_ transaction: WriteTransaction, _ next: inout Content) throws {
         operations += 1
         let kind = Int.random(in: 0..<3, using: &random)
@@ -146,7 +146,7 @@ extension EngineHistory {
                 try transaction.setLayout(PlainContent.layouts[next.layout], of: next.tableID)
                 next.layout += 1
             } catch {
-                // The smallest pages have no room for this many columns.
+                // The smallest page size does not allow this many columns.
                 guard error.code == .tooLarge else { throw error }
             }
         } else if kind == 1 {

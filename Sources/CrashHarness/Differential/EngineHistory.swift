@@ -1,19 +1,19 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Random operations on an engine from one seed, each compared with a plain model.
+/// Random operations on an engine, derived from one seed. Each result is compared with a plain model.
 ///
-/// Transactions are committed or aborted, snapshots are held during writes, the store is closed and opened again.
+/// Transactions are committed or aborted, snapshots are held during writes, and the store is closed and opened again.
 struct EngineHistory {
     /// The content of a committed version of the store.
     struct Content {
         var index: PlainTree
         var table: PlainTree
-        /// Patches of the rows' first columns; 0 for none.
+        /// The patches of the rows' first columns, by key; 0 for none.
         var patches: [UInt64]
         var indexID: TreeID
         var tableID: TreeID
-        /// The table's newest layout, from 1.
+        /// The number of the table's newest layout; the first one is 1.
         var layout = 1
         var nextKey: UInt64
         var value: UInt64?
@@ -29,7 +29,7 @@ struct EngineHistory {
     var now: Content
     var held: [(snapshot: Snapshot, content: Content)] = []
     var buffers = PlainContent.layouts.map { RowBuffer(layout: $0) }
-    /// Keys ascend for a while, descend, or are random, like those of imports, clean-ups and users.
+    /// The key at which the next run of keys starts. Runs continue one another or start at a random key, like the keys of imports and of users.
     var cursor = 0
     var operations = 0
 
@@ -59,7 +59,7 @@ struct EngineHistory {
         return options
     }
 
-    /// Distinct ascending keys: short and long ones, many with a common prefix, with all byte values.
+    /// Distinct ascending keys: short ones and long ones, many with a common prefix, with all byte values.
     private static func keys(_ count: Int, longest: Int, seed: UInt64) -> [[UInt8]] {
         var random = SimulationRandom(seed: seed)
         var keys: Set<[UInt8]> = [[]]
@@ -80,7 +80,7 @@ struct EngineHistory {
 
     // MARK: Steps
 
-    /// Executes some operations; throws a finding when a result differs from the model.
+    /// Executes some operations. Throws a finding if a result differs from the model.
     mutating func step() throws {
         let kind = Int.random(in: 0..<100, using: &random)
         do {
@@ -125,7 +125,7 @@ struct EngineHistory {
         }
     }
 
-    /// Closes the store, reads the snapshots that are still held, and opens it again.
+    /// Closes the store, reads from the snapshots that are still held, and opens the store again.
     private mutating func reopen() throws {
         operations += 2
         try engine.close()
@@ -135,7 +135,7 @@ struct EngineHistory {
         try readAll(try engine.snapshot(), now)
     }
 
-    /// Reads everything, and runs the engine's check.
+    /// Reads the whole content and runs the engine's check.
     mutating func check() throws {
         operations += 1
         for (snapshot, content) in held { try readAll(snapshot, content) }
@@ -152,7 +152,7 @@ struct EngineHistory {
 
     mutating func anyKey() -> Int { Int.random(in: 0..<keys.count, using: &random) }
 
-    /// Ascending keys, consecutive or scattered.
+    /// A run of ascending keys, consecutive or with a constant distance.
     mutating func run(of count: Int) -> [Int] {
         let step = [1, 1, 1, 2, 7].randomElement(using: &random)!
         if Int.random(in: 0..<4, using: &random) == 0 { cursor = anyKey() }

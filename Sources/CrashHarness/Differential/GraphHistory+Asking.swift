@@ -1,7 +1,7 @@
 import Hornbeam
 
 extension GraphHistory {
-    /// Executes one fetch, one count or one iteration of a relationship.
+    /// Executes one fetch, one count, or one iteration of a relationship.
     func ask(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3: try askSet(context, graph)
@@ -27,7 +27,7 @@ extension GraphHistory {
         try expect(count == expected, "'\(question.predicate)' counts \(count), not \(expected)")
     }
 
-    /// Sorted by score, null first, then by number, with limit and offset.
+    /// Fetches players by score, null first, then by number, with a limit and an offset.
     private func askSorted(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         let question = try PlayerQuestion.random(&random)
         let isAscending = Bool.random(using: &random)
@@ -47,7 +47,7 @@ extension GraphHistory {
     private func askPlayer(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         let number = Int.random(in: 1...lastNumber + 1, using: &random)
         let found = try context.fetch(FetchRequest<Player>().where("number == %d", number)).first
-        try expect(found.map(Self.plain) == graph.players[number], "player \(number) is another")
+        try expect(found.map(Self.plain) == graph.players[number], "player \(number) differs")
     }
 
     private func askMembers(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
@@ -64,7 +64,7 @@ extension GraphHistory {
             team: player.team?.number, skills: Set(player.skills.map(\.number)))
     }
 
-    /// Compares all objects, and relationships from both ends.
+    /// Compares all objects, and their relationships from both ends.
     func expectAll(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         let players = try context.fetch(FetchRequest<Player>())
         try expect(players.count == graph.players.count, "there are \(players.count) players, not \(graph.players.count)")
@@ -73,10 +73,10 @@ extension GraphHistory {
             try expect(plain == expected, "player \(player.number) is \(plain), not \(String(describing: expected))")
         }
         let teams = try context.fetch(FetchRequest<Team>())
-        try expect(Dictionary(teams.map { ($0.number, $0.name) }) { $1 } == graph.teams, "the teams are others")
+        try expect(Dictionary(teams.map { ($0.number, $0.name) }) { $1 } == graph.teams, "the teams differ")
         try askMembers(context, graph)
         let skills = try context.fetch(FetchRequest<Skill>())
-        try expect(Set(skills.map(\.number)) == graph.skills, "the skills are others")
+        try expect(Set(skills.map(\.number)) == graph.skills, "the skills differ")
         for skill in skills {
             let expected = graph.players(withSkill: skill.number)
             try expect(Set(skill.players.map(\.number)) == expected, "skill \(skill.number) has other players")

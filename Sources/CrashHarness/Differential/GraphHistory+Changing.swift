@@ -1,7 +1,7 @@
 import Hornbeam
 
 extension GraphHistory {
-    /// Makes one change of the context's objects.
+    /// Makes one change to the context's objects.
     func change() throws {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<5: try insertPlayer()
@@ -45,7 +45,7 @@ extension GraphHistory {
         lastNumber += 1
         if shown.skills.count < 6 {
             let number = (0..<6).first { !shown.skills.contains($0) }!
-            // A number that is released and used again in the same save is another test.
+            // A save in which one object releases the number and another one uses it is not part of this test.
             guard !saved.skills.contains(number) else { return }
             Skill(context: context).number = number
             shown.skills.insert(number)
@@ -76,7 +76,7 @@ extension GraphHistory {
         }
     }
 
-    /// Changes the relationship at one of its two ends.
+    /// Changes the team of a player at one of the two ends of the relationship.
     private func moveToTeam() throws {
         guard let number = anyPlayer() else { return }
         let player = try player(number)
@@ -117,7 +117,7 @@ extension GraphHistory {
 
     // MARK: Batches
 
-    /// Executes one batch request without pending changes.
+    /// Executes one batch request. There are no pending changes.
     func batch() throws {
         operations += 1
         switch Int.random(in: 0..<4, using: &random) {
@@ -162,7 +162,7 @@ extension GraphHistory {
             })
     }
 
-    /// Uses a number that is taken: the save fails and keeps the pending changes, and succeeds when the number is free.
+    /// Saves a second player with the same number. The save must fail and keep the pending changes; without that player, the next save succeeds.
     func expectDuplicateRefused() throws {
         guard let number = saved.players.keys.filter({ shown.players[$0] != nil }).min() else { return }
         let double = Player(context: context)

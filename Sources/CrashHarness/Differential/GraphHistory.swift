@@ -3,9 +3,9 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// Random changes, saves and fetches of an object graph from one seed, each compared with a plain model.
+/// Random changes, saves and fetches of an object graph, derived from one seed. Each result is compared with a plain model.
 ///
-/// One context changes and saves; another only reads, and must always show the saved state.
+/// One context changes and saves. Another one only reads, and must always show the saved state.
 final class GraphHistory {
     private let fileSystem = MemoryFileSystem()
     private let model: ManagedObjectModel
@@ -14,7 +14,7 @@ final class GraphHistory {
     var random: SimulationRandom
     var context: ManagedObjectContext
     private var watching: ManagedObjectContext
-    /// The context's state, and the last saved state.
+    /// The expected state of `context`; `saved` is the last saved state.
     var shown: PlainGraph
     var saved: PlainGraph
     var lastNumber = 0
@@ -44,7 +44,7 @@ final class GraphHistory {
         return try PersistentContainer.over(store, classes: TeamModel.classes)
     }
 
-    /// Executes operations until the goal is reached or the run is over.
+    /// Executes operations until their number or the limit of the run is reached.
     func perform(operations goal: Int, _ run: Run) throws {
         var counted = 0
         while operations < goal, !run.isOver {
@@ -90,7 +90,7 @@ final class GraphHistory {
         saved = shown
     }
 
-    /// Discards unsaved changes.
+    /// Closes and opens the store. Unsaved changes are discarded.
     private func reopen() throws {
         context.reset()
         watching.reset()

@@ -1,20 +1,20 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Values and rows that are derived from a stamp, so that a model stores only the stamp.
+/// Values and rows that are derived from a number, the stamp, so that a model stores only stamps.
 enum PlainContent {
-    /// The bytes of which variable values are parts.
+    /// A pattern of bytes. Values of variable length are parts of it.
     private static let pattern: [UInt8] = {
         var random = SimulationRandom(seed: 0x5EED)
         return (0..<1 << 15).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }()
 
-    /// A stamp below 2⁵⁶; the top byte of a row's stamp is the version of its layout.
+    /// A stamp. Its top byte is the version of the row's layout; the other bytes are random.
     static func stamp(version: UInt64 = 0, _ random: inout ChoiceGenerator) -> UInt64 {
         version << 56 | random.next() >> 8
     }
 
-    /// Passes the variable value of a stamp to `body`: usually short, one in sixty-four longer than a leaf allows.
+    /// Passes the value of variable length of a stamp to `body`. It is usually short; one in 64 is longer than a leaf allows.
     static func withBytes<R>(_ stamp: UInt64, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let start = Int(stamp & 0x3FFF)
         let isLong = stamp >> 14 & 63 == 0
@@ -28,7 +28,7 @@ enum PlainContent {
 
     // MARK: Rows
 
-    /// The successive layouts of a table; each has one column more than the one before.
+    /// The successive layouts of a table. Each has one column more than the previous one.
     static let layouts: [ColumnLayout] = (1...4).map { version in
         let first = [
             Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bit), Column(id: ColumnID(3), kind: .fixed2),
@@ -38,12 +38,12 @@ enum PlainContent {
         return ColumnLayout(version: UInt32(version), columns: first + added)
     }
 
-    /// The fill value of the n-th added column in older rows.
+    /// The fill value of the n-th added column, for rows that are older than the column.
     private static func fill(_ n: Int) -> UInt32? { n == 2 ? nil : 0xF177_0000 + UInt32(n) }
 
     private static func value(_ stamp: UInt64, ofAdded n: Int) -> UInt32 { UInt32(truncatingIfNeeded: stamp >> 16) &+ UInt32(n) }
 
-    /// Fills a buffer with the row of a stamp; the buffer has the stamp's layout.
+    /// Fills a buffer with the row of a stamp. The buffer has the layout of the stamp's version.
     static func fill(_ buffer: RowBuffer, _ stamp: UInt64) {
         buffer.reset()
         if let long = firstValue(stamp) { buffer.set(0, long) }
@@ -55,10 +55,10 @@ enum PlainContent {
 
     private static func firstValue(_ stamp: UInt64) -> UInt64? { stamp & 3 == 0 ? nil : stamp &* 0x9E37_79B9_7F4A_7C15 }
 
-    /// The first column after a patch; nil means null.
+    /// The value of the first column after a patch. Nil means null.
     static func patched(_ patch: UInt64) -> UInt64? { patch % 5 == 0 ? nil : patch }
 
-    /// True when a row, read in a version of the layout, is that of a stamp and of a patch of its first column.
+    /// True if a row has the values of a stamp, and the patch in its first column. It is read in a version of the layout.
     static func isEqual(_ row: RowView, _ stamp: UInt64, patch: UInt64?, version: Int) throws(EngineError) -> Bool {
         let long = patch.map { patched($0) } ?? firstValue(stamp)
         guard row.isNull(0) == (long == nil), long == nil || row.load(0, as: UInt64.self) == long else { return false }

@@ -1,4 +1,4 @@
-/// The object graph as plain values, by the objects' numbers.
+/// The object graph as plain values, by the numbers of the objects.
 struct PlainGraph: Equatable {
     struct Player: Equatable {
         var name: String
@@ -33,7 +33,7 @@ struct PlainGraph: Equatable {
 
     // MARK: Names
 
-    /// Names that differ in case and accents, with their folded forms.
+    /// Names that differ in case and accents; `foldedNames` has their folded forms.
     static let names = ["Ada", "ada", "Åsa", "asa", "Zoë", "ZOE", "Bo Berg", ""]
     static let foldedNames = ["ada", "ada", "asa", "asa", "zoe", "zoe", "bo berg", ""]
 

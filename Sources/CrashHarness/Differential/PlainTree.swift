@@ -1,6 +1,6 @@
-/// The content of one tree as a plain model: which of a fixed number of keys exist, each with a stamp of its value.
+/// The content of one tree as a plain model: a fixed number of possible keys, and for each existing key a stamp, which determines its value.
 struct PlainTree: Equatable {
-    /// A bit for each key.
+    /// A bit for each possible key: set if it exists.
     private var words: [UInt64]
     private var stamps: [UInt64]
     private(set) var count = 0
@@ -14,7 +14,7 @@ struct PlainTree: Equatable {
 
     func contains(_ key: Int) -> Bool { words[key >> 6] >> UInt64(key & 63) & 1 == 1 }
 
-    /// nil for a missing key.
+    /// The stamp of a key; nil for a missing key.
     subscript(key: Int) -> UInt64? {
         get { contains(key) ? stamps[key] : nil }
         set {
@@ -30,7 +30,7 @@ struct PlainTree: Equatable {
         }
     }
 
-    /// The number of existing keys below this one; `key` may be the number of keys.
+    /// The number of existing keys below a key. The key may be one after the last possible key.
     func rank(of key: Int) -> Int {
         var rank = 0
         for word in 0..<key >> 6 { rank += words[word].nonzeroBitCount }
@@ -38,7 +38,7 @@ struct PlainTree: Equatable {
         return rank
     }
 
-    /// The n-th existing key; nil after the last.
+    /// The n-th existing key; nil if there are fewer.
     func key(at n: Int) -> Int? {
         guard n < count else { return nil }
         var rest = n
@@ -56,7 +56,7 @@ struct PlainTree: Equatable {
         return word.trailingZeroBitCount
     }
 
-    /// The first existing key from this one on.
+    /// The first existing key that is not below a key.
     func next(from key: Int) -> Int? {
         guard key < keyCount else { return nil }
         var index = key >> 6

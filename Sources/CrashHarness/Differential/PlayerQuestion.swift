@@ -2,7 +2,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A predicate for players, and its result for plain ones.
+/// A predicate for players, and a function that computes its result for plain players.
 struct PlayerQuestion {
     let predicate: FetchPredicate
     let matches: (Int, PlainGraph.Player, PlainGraph) -> Bool
@@ -17,7 +17,7 @@ struct PlayerQuestion {
         PlayerQuestion(try FetchPredicate(format: format, arguments: arguments), matches)
     }
 
-    /// A predicate of one or two parts.
+    /// A random predicate with one or two parts.
     static func random(_ random: inout SimulationRandom) throws -> PlayerQuestion {
         let first = try part(&random)
         switch Int.random(in: 0..<6, using: &random) {
@@ -66,7 +66,7 @@ struct PlayerQuestion {
         case 1: return try ask("name ==[cd] %@", name) { _, player, _ in PlainGraph.folded(player.name) == folded }
         case 2:
             let first = String(name.prefix(1))
-            // No text contains the empty text.
+            // No text begins with the empty text.
             return try ask("name BEGINSWITH %@", first) { _, player, _ in
                 !first.isEmpty && player.name.hasPrefix(first)
             }

@@ -27,8 +27,8 @@ enum TeamModel {
     static let classes: [ManagedObject.Type] = [Team.self, Player.self, Skill.self]
 
     /// - Parameters:
-    ///   - cascades: True when deleting a team deletes its players.
-    ///   - isIndexed: True to add indexes for the predicates.
+    ///   - cascades: True if the deletion of a team deletes its players.
+    ///   - isIndexed: True to index the properties in the predicates.
     static func make(cascades: Bool, isIndexed: Bool) throws -> ManagedObjectModel {
         var definition = try ManagedObjectModel(for: classes).definition
         for entity in definition.entities.indices {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The commit of the sources from which the harness was built.
 enum Commit {
-    /// Abbreviated, with a mark when the working copy differs; "unknown" outside a repository.
+    /// The abbreviated hash, with `+` if the working copy has changes; "unknown" outside a repository.
     static let current: String = describe() ?? "unknown"
 
     private static func describe() -> String? {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The document that contains the sums, between two comments.
+/// The document that contains the table of sums, between two HTML comments.
 struct FiguresDocument {
     static let begin = "<!-- figures -->\n"
     static let end = "\n<!-- end of figures -->"
 
     let path: String
 
-    /// The current table in the document.
+    /// The table that is in the document now.
     func shown() throws -> String { try parts().shown }
 
     /// Replaces the table in the document.

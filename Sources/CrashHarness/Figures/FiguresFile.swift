@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sums over all runs, in a JSON file that is updated under a lock and replaced by renaming.
+/// The sums over all runs. They are in a JSON file, which is updated under a lock and replaced by renaming.
 struct FiguresFile {
     /// The sums of one mode over all its runs.
     struct ModeSums: Codable, Equatable {
@@ -10,7 +10,7 @@ struct FiguresFile {
         var seconds = 0
         var figures: [String: Int] = [:]
         var lists: [String: [String]] = [:]
-        /// The commits that were run, oldest first.
+        /// The commits from which the runs were built, oldest first.
         var commits: [String] = []
 
         mutating func add(_ other: ModeSums) {
@@ -31,13 +31,13 @@ struct FiguresFile {
     let path: String
     init(_ path: String) { self.path = path }
 
-    /// Empty when there is no file yet.
+    /// Reads the sums. Empty if the file does not exist.
     func read() throws -> Content {
         guard FileManager.default.fileExists(atPath: path) else { return Content() }
         return try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Adds the figures of a run. Concurrent processes wait for each other, and none reads a partial file.
+    /// Adds the figures of a run. Concurrent processes wait for each other, and no process reads a partial file.
     func add(_ sums: ModeSums, to mode: String) throws {
         let lock = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw Finding("The figures in \(path) cannot be locked.") }

@@ -1,9 +1,9 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Damages a small store and reads it. The result must be correct, an older complete state, or an error that names the damage.
+/// Damages a small store and reads it. The result must be the correct content, an older complete state, or an error that names the damage.
 ///
-/// Every fourth seed damages a store that was migrated; with `--only migrations` all seeds do.
+/// Every fourth seed damages a store that was migrated. With `--only migrations`, all seeds do so.
 enum FlipMode: Mode {
     static let name = "flip"
     static let summary = "every bit of a small store flipped, sectors and files damaged and mixed up"
@@ -42,7 +42,7 @@ enum FlipMode: Mode {
     }
 }
 
-/// Every bit of some files once, in an order that covers all regions early, so that a shortened run covers them too.
+/// Every bit of some files once. The order covers all regions early, so that a short run covers them too.
 struct BitOrder: Sequence {
     struct Place: CustomStringConvertible {
         let path: String

@@ -6,9 +6,9 @@ protocol DamagedStore {
     var disk: SimulatedDisk { get }
     var sources: DamageSources { get }
 
-    /// Opens the damaged store and reads everything.
+    /// Opens the damaged store and reads its whole content.
     ///
-    /// Throws unless the result is a complete state of the store, or an error that names the damage.
+    /// Throws unless the content is a complete state of the store, or the error names the damage.
     func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome
 }
 
@@ -16,7 +16,7 @@ protocol DamagedStore {
 enum DamageOutcome: Hashable {
     case right
     case older
-    /// So many files came from the other store that it is that one.
+    /// The content of the other store, because most files came from it.
     case other
     case error(String)
 
@@ -30,7 +30,7 @@ enum DamageOutcome: Hashable {
     }
 }
 
-/// A store so small that every bit of it can be damaged.
+/// A store that is small enough for a test of every bit.
 struct SmallStore: DamagedStore {
     let oracle: EngineOracle
     let disk: SimulatedDisk
@@ -48,7 +48,7 @@ struct SmallStore: DamagedStore {
             if step == workload.steps.count / 2 { earlier = disk.files }
         })
         newest = workload.newest
-        // Either closed, or as after a crash.
+        // Some stores are closed, the others are like those after a crash.
         if seed % 3 == 0 { try engine?.close() }
         engine = nil
         self.disk = disk.copy()
@@ -73,10 +73,10 @@ struct SmallStore: DamagedStore {
             let digest = try oracle.digest(snapshot)
             if found <= newest, digest == oracle.digests[Int(found)] { return found == newest ? .right : .older }
             if found <= otherOracle.last, digest == otherOracle.digests[Int(found)] { return .other }
-            throw Finding("a wrong answer: the content is not that after transaction \(found)")
+            throw Finding("wrong content: it is not the state after transaction \(found)")
         } catch let error as EngineError {
             guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
-                throw Finding("an error that names no damage: \(error)")
+                throw Finding("an error that does not name damage: \(error)")
             }
             return .error(error.code.rawValue)
         }

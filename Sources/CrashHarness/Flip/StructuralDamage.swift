@@ -1,17 +1,17 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// The files of a store, and sources of damage: the same store at an earlier time, and another store of the same kind.
+/// The files of a store, with sources for damage: the same store at an earlier time, and another store of the same kind.
 struct DamageSources {
     typealias Files = [String: [UInt8]]
 
     let files: Files
-    /// The same store with half of its transactions.
+    /// The files of the same store after half of its transactions.
     let earlier: Files
     let other: Files
 }
 
-/// Damage larger than a bit: to sectors and blocks, to lengths, to the combination of files.
+/// Damage of more than a bit: to sectors and blocks, to lengths, and to the combination of files.
 struct StructuralDamage {
     let name: String
     private let change: (SimulatedDisk, DamageSources) -> Void
@@ -96,7 +96,7 @@ struct StructuralDamage {
 
     // MARK: Files that do not belong together
 
-    /// Each choice of files from another store: all subsets if they are few, else each file alone and all but each.
+    /// Replaces files by those of another source: all subsets if there are few files, otherwise each file alone, and all files except one.
     private static func mixtures(
         _ store: DamageSources, with source: DamageSources.Files, _ whose: String
     ) -> [StructuralDamage] {
@@ -114,7 +114,7 @@ struct StructuralDamage {
         }
     }
 
-    /// Nil removes the file.
+    /// Replaces the content of a file. Nil removes the file.
     private static func replace(_ path: String, with content: [UInt8]?, on disk: SimulatedDisk) {
         do throws(EngineError) {
             guard let content else { return try disk.remove(path) }

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-// The functions that libFuzzer calls; `Scripts/fuzz` links them. Environment variables select the target:
-// HORNBEAM_FUZZ_TARGET, its name; HORNBEAM_FUZZ_SEEDS, a folder for the initial inputs;
-// HORNBEAM_FUZZ_FIGURES, a file to which the number of executions is added.
+// The functions that libFuzzer calls. `Scripts/fuzz` links them. Environment variables:
+// HORNBEAM_FUZZ_TARGET, the name of the target; HORNBEAM_FUZZ_SEEDS, a folder for the initial inputs;
+// HORNBEAM_FUZZ_FIGURES, a file whose number of executions is incremented.
 
 private enum FuzzEntry {
     static let target = FuzzTarget(rawValue: variable("HORNBEAM_FUZZ_TARGET") ?? "")!

@@ -1,8 +1,8 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Runs every fuzz target with randomly mutated inputs. `Scripts/fuzz` does the same with coverage guidance
-/// and memory checks.
+/// Runs every fuzz target with randomly mutated inputs. `Scripts/fuzz` also runs them, guided by coverage,
+/// with checks of memory accesses.
 enum FuzzMode: Mode {
     static let name = "fuzz"
     static let summary = "hostile bytes for each decoder, changed at random (Scripts/fuzz: guided by coverage)"

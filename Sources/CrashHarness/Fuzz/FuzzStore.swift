@@ -1,20 +1,20 @@
 import HornbeamEngine
 
-/// The files of a small store, one of which is replaced by the fuzzer's bytes.
+/// The files of a small store. A trial replaces one of them by the fuzzer's bytes.
 struct FuzzStore {
     private let files: [String: [UInt8]]
     private let options: EngineOptions
 
     func content(_ kind: String) -> [UInt8] { files[file(kind)]! }
 
-    /// The longest file with this prefix: `meta`, `pages-` or `wal-`.
+    /// The longest file whose name begins with this prefix: `meta`, `pages-` or `wal-`.
     func file(_ kind: String) -> String {
         files.filter { $0.key.hasPrefix(kind) }.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }!.key
     }
 
-    /// Trees of two and three levels, with large values, in one page file.
+    /// A closed store: trees of two and three levels, with large values, in one page file.
     static let closed = try! FuzzStore(isClosed: true)
-    /// All content is in the log.
+    /// A store that was not closed: all content is in the log.
     static let unclosed = try! FuzzStore(isClosed: false)
 
     private init(isClosed: Bool) throws {
@@ -39,19 +39,19 @@ struct FuzzStore {
         let file = try fileSystem.open("\(EngineOracle.path)/\(name)", .read)
         var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
         _ = unsafe try bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
-        // The rest of a log segment is preallocated zeros.
+        // A log segment ends with preallocated zeros.
         while bytes.last == 0 { bytes.removeLast() }
         return bytes
     }
 
-    /// Opens the store with other bytes in one file and uses it. The opening and all later calls succeed or throw an error.
+    /// Opens the store with other bytes in one file, and uses it. Each call must succeed or throw an error.
     func open(replacing kind: String, by bytes: [UInt8]) throws {
         let name = file(kind)
         let fileSystem = MemoryFileSystem()
         try fileSystem.createDirectory(EngineOracle.path)
         for (file, content) in files {
             let original = file == name ? bytes : content
-            // Padded to the length of such files, because the log is read to its end.
+            // Padded with zeros to the original length, because the log is read to the end of the file.
             let count = max(original.count, file == name ? self.files[name]!.count : 0)
             let rounded = file == name || file.hasPrefix("wal") ? (count + 4095) & ~4095 : count
             let padded = original + [UInt8](repeating: 0, count: rounded - original.count)
@@ -62,11 +62,11 @@ struct FuzzStore {
             Self.use(engine)
             try engine.close()
         } catch {
-            guard !error.message.isEmpty else { throw Finding("an error without words") }
+            guard !error.message.isEmpty else { throw Finding("an error without a message") }
         }
     }
 
-    /// Reads and writes all of an open store; failures must be errors.
+    /// Reads and writes the content of an open store. Failures must be errors, not traps.
     static func use(_ engine: Engine) {
         _ = try? engine.check()
         attempt { () throws(EngineError) in try readAll(try engine.snapshot()) }

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamEngine
 import HornbeamModel
 
-/// The targets of the fuzzer. With any bytes, they must not trap, hang or return a wrong result.
+/// The targets of the fuzzer. For any bytes, they must not trap, hang or return a wrong result.
 enum FuzzTarget: String, CaseIterable {
     /// A segment of the log of a small store that was not closed.
     case log
@@ -12,14 +12,14 @@ enum FuzzTarget: String, CaseIterable {
     case meta
     /// Input and output of liblz4.
     case lz4
-    /// A history of operations on engine and model; each choice takes a byte or two.
+    /// Operations on the engine and on a model. Each choice uses a byte or two.
     case operations
-    /// The text of a predicate.
+    /// The format string of a predicate.
     case predicate
-    /// The block of `meta`, the payload of a record, or the groups of a segment, with corrected checksums.
+    /// The block of `meta`, the payload of a record, or the frames of a log segment. Their checksums are corrected.
     case metaBlock, fileTable, catalogue, inner, indexLeaf, tableLeaf, frames
 
-    /// Throws a finding when the bytes lead to a wrong result.
+    /// Throws a finding if the bytes lead to a wrong result.
     func run(_ bytes: [UInt8]) throws {
         switch self {
         case .log: try FuzzStore.unclosed.open(replacing: "wal-", by: bytes)
@@ -53,7 +53,7 @@ enum FuzzTarget: String, CaseIterable {
 
     private var image: StoreImage { (self == .frames ? HostileStore.unclosed : HostileStore.closed).image }
 
-    /// The block of the store that the bytes replace.
+    /// The block of the store that the input replaces.
     private var block: StoreImage.Edit.Block? {
         switch self {
         case .metaBlock: .meta
@@ -67,7 +67,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// The last record of a kind; among inner nodes, this is a root.
+    /// The last record of a kind. The last inner node is a root.
     private func last(_ kind: UInt8) -> StoreImage.Edit.Block? {
         let image = image
         return image.records.indices.last { image.records[$0].kind == kind }.map { .payload($0) }
@@ -84,7 +84,7 @@ enum FuzzTarget: String, CaseIterable {
         "TERNARY(a, b, c) MATCHES '(a|b)*'", "lowercase(a) CONTAINS[n] 'é' && #date# < now()",
     ]
 
-    // MARK: The targets that are no store
+    // MARK: Targets without a store
 
     private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
         var target = [UInt8](repeating: 0, count: bytes.count * 2 + 64)
@@ -92,7 +92,7 @@ enum FuzzTarget: String, CaseIterable {
         return Array(target.prefix(used ?? 0))
     }
 
-    /// Decompresses the bytes, with the size in the first two, and compresses them.
+    /// Decompresses the bytes after the first two, which contain the size of the result. Then compresses and decompresses all bytes.
     private static func compression(_ bytes: [UInt8]) throws {
         guard bytes.count > 2 else { return }
         let size = Int(bytes[0]) | Int(bytes[1]) << 8
@@ -122,7 +122,7 @@ enum FuzzTarget: String, CaseIterable {
         "date": .date(Date(timeIntervalSinceReferenceDate: 0)),
     ]
 
-    /// A predicate that parses is printed, parsed again and evaluated: both versions return the same result or throw the same error.
+    /// If the predicate can be parsed, it is printed, parsed again and evaluated. Both versions must return the same result, or both throw.
     private static func predicate(_ bytes: [UInt8]) throws {
         let arguments: [(any PredicateArgument)?] = [1, "text", nil, 2.5]
         let format = String(decoding: bytes, as: UTF8.self)
@@ -135,7 +135,7 @@ enum FuzzTarget: String, CaseIterable {
             let text = parsed.predicateFormat
             guard let again = try? FetchPredicate(format: text, arguments: []) else { throw Finding("'\(text)' cannot be read again") }
             guard again.predicateFormat == text else { throw Finding("'\(text)' is read as '\(again.predicateFormat)'") }
-            // Random and time functions can give any result; dates are printed to the microsecond.
+            // Excluded: random and time functions have different results, and dates are printed to the microsecond only.
             let answers = (try? parsed.evaluate(with: object), try? again.evaluate(with: object))
             guard answers.0 == answers.1 || ["random", "now(", "NSDate"].contains(where: text.contains) else {
                 throw Finding("'\(text)' and its parsed form give different results")

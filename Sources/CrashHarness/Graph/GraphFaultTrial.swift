@@ -4,8 +4,8 @@ import HornbeamModel
 import HornbeamSimulation
 import HornbeamStore
 
-/// A sync fails under an object graph. The store is opened again, and the same context saves again: nothing is lost
-/// and nothing is written twice.
+/// A sync fails during a save of an object graph. The store is opened again, and the same context saves again. No change may be
+/// lost or written twice.
 struct GraphFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
@@ -21,7 +21,7 @@ struct GraphFaultTrial: Sendable {
         }
     }
 
-    /// The actions of the app between the failure and the reopening.
+    /// The actions of the program between the failure and the reopening of the store.
     enum Meanwhile: String, CaseIterable {
         case nothing
         case edits
@@ -31,12 +31,12 @@ struct GraphFaultTrial: Sendable {
     let workload: GraphWorkload
     let fault: Fault
     let meanwhile: Meanwhile
-    /// The number of successful commit syncs before the failure.
+    /// The number of commit syncs that succeed before the failure.
     let index: Int
 
     var name: String { "\(fault.rawValue) \(index), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every sync of the commits, or at one of several consecutive ones.
+    /// Runs a trial for every fault at every sync of the commits, or, with a stride, at one of several consecutive syncs.
     static func all(of workload: GraphWorkload, _ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         for fault in faults {
             for (number, meanwhile) in Meanwhile.allCases.enumerated() {
@@ -49,7 +49,7 @@ struct GraphFaultTrial: Sendable {
         run.add("object graphs failed at every sync")
     }
 
-    /// False when the workload has no further such call.
+    /// Returns false if the workload has no sync with this index.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
         guard isAskedFor else { return index < 100 }
@@ -79,7 +79,7 @@ struct GraphFaultTrial: Sendable {
         return faults.firedCount > 0
     }
 
-    /// Simulates power failures at some later moments: a save that was found durable must stay.
+    /// Simulates power failures at some later operations. A save that was found durable must stay durable.
     private func crash(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: UInt64(index))
         enumerator.subsetsUpTo = 2
@@ -106,11 +106,11 @@ struct GraphFaultTrial: Sendable {
     ) throws {
         guard GraphOracle.kind(step) == .save else {
             try coordinator.reopenFailedStores()
-            // The app must check whether a batch was executed.
+            // A program must check whether a failed batch request was executed.
             if try GraphTrial.newestStep(in: context) < step { try GraphTrial.perform(step, in: context) }
             return
         }
-        guard context.hasChanges else { throw Finding("a context has lost its changes to a save that failed") }
+        guard context.hasChanges else { throw Finding("a context has lost its changes after a failed save") }
         switch meanwhile {
         case .nothing: break
         case .edits: try book(step, in: context)?.title = "edited"
@@ -118,20 +118,20 @@ struct GraphFaultTrial: Sendable {
         }
         try coordinator.reopenFailedStores()
         try context.save()
-        guard !context.hasChanges else { throw Finding("a context has changes left after its save") }
+        guard !context.hasChanges else { throw Finding("a context still has changes after its save") }
         try takeBack(step, in: context)
     }
 
-    /// Checks that the changes made meanwhile are saved, and reverts them.
+    /// Checks that the changes between failure and reopening are saved, and reverts them.
     private func takeBack(_ step: Int, in context: ManagedObjectContext) throws {
         let book = try book(step, in: context)
         switch meanwhile {
         case .nothing: break
         case .edits:
-            guard let book, book.title == "edited" else { throw Finding("a change of a doubtful object is lost") }
+            guard let book, book.title == "edited" else { throw Finding("a change of an object in doubt is lost") }
             book.title = "book \(step)"
         case .deletes:
-            guard book == nil else { throw Finding("a doubtful object that was deleted is back") }
+            guard book == nil else { throw Finding("an object in doubt that was deleted exists again") }
             try GraphTrial.addBook(step, in: context)
         }
         try context.save()
@@ -139,7 +139,7 @@ struct GraphFaultTrial: Sendable {
 
     private func book(_ step: Int, in context: ManagedObjectContext) throws -> Book? {
         let books = try context.fetch(try FetchRequest<Book>().where("number == %d", step))
-        guard books.count < 2 else { throw Finding("a doubtful object is there twice") }
+        guard books.count < 2 else { throw Finding("an object in doubt exists twice") }
         return books.first
     }
 }

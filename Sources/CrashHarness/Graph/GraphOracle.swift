@@ -1,4 +1,4 @@
-/// The expected object graph after each step, computed without a store, so that the whole content of any reopened state is known.
+/// The expected object graph after each step, computed without a store. With it, the whole content of a reopened store can be checked.
 struct GraphOracle: Equatable {
     struct BookValue: Equatable {
         var title: String
@@ -20,7 +20,7 @@ struct GraphOracle: Equatable {
 
     static let tagCount = 5
     static let batchRows = 12
-    /// The next save deletes marks older than this number of steps.
+    /// A save deletes the marks that are older than this number of steps.
     static let markAge = 30
 
     private(set) var step = 0
@@ -36,7 +36,7 @@ struct GraphOracle: Equatable {
         }
     }
 
-    // The author that a save selects, derived from its number.
+    // The objects that a save uses, derived from the number of the step.
     static func author(of book: Int) -> Int { book % 7 }
     static func tags(of book: Int) -> Set<Int> { [book % tagCount, book / tagCount % tagCount] }
     static func movedBook(_ step: Int) -> Int { step - 3 }

@@ -1,13 +1,13 @@
 import Hornbeam
 
-/// Executes the oracle's steps in a context through the public interface, and compares the context with the oracle.
+/// Executes the oracle's steps in a context with the public API, and compares the content of the context with the oracle.
 enum GraphTrial {
-    /// The number of the newest step in a store.
+    /// The number of the newest step that a context shows.
     static func newestStep(in context: ManagedObjectContext) throws -> Int {
         try context.fetch(FetchRequest<Mark>(sortedBy: [.descending("step")]).limit(1)).first?.step ?? 0
     }
 
-    /// Executes one step; durable on return.
+    /// Executes one step. Durable on return.
     static func perform(_ step: Int, in context: ManagedObjectContext) throws {
         switch GraphOracle.kind(step) {
         case .save:
@@ -26,7 +26,7 @@ enum GraphTrial {
         }
     }
 
-    /// Makes the changes of a step without saving them.
+    /// Makes the changes of a step and does not save them.
     static func change(_ step: Int, in context: ManagedObjectContext) throws {
         let author = try author(GraphOracle.author(of: step), in: context)
         author.stamp = step
@@ -79,13 +79,13 @@ enum GraphTrial {
 
     // MARK: Comparing
 
-    /// Throws unless the context's content equals the oracle's, with relationships read from both ends.
+    /// Throws unless the content of the context equals the oracle. Relationships are read from both ends.
     static func expect(_ oracle: GraphOracle, in context: ManagedObjectContext) throws {
         let authors = try context.fetch(FetchRequest<Author>())
         let books = try context.fetch(FetchRequest<Book>())
         try expectEqual("authors", Dictionary(authors.map { ($0.number, $0.stamp) }) { first, _ in first }, oracle.authors)
         guard authors.count == oracle.authors.count, books.count == oracle.books.count else {
-            throw Finding("an object is there twice after step \(oracle.step)")
+            throw Finding("an object exists twice after step \(oracle.step)")
         }
         var found: [Int: GraphOracle.BookValue] = [:]
         for book in books {

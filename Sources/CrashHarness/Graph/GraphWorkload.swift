@@ -3,7 +3,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// Steps of an object graph on a simulated disk.
+/// The steps of an object graph on a simulated disk.
 struct GraphWorkload: Sendable {
     static let path = "graph.hornbeam"
 
@@ -46,14 +46,15 @@ struct GraphWorkload: Sendable {
         try container.close()
     }
 
-    /// Opens a store after a crash. It must have a complete state between the last acknowledged and the last begun step, and accept new saves.
+    /// Opens a store after a crash. It must have the complete state of a step between the last acknowledged and the last submitted one, and accept
+    /// new saves.
     func judge(_ image: CrashEnumerator.Image) throws {
         let container = try open(image.disk)
         image.disk.mark(.recovered)
         try container.performAndWait { context in
             let step = try GraphTrial.newestStep(in: context)
             guard step >= image.acknowledged, step <= max(image.submitted, image.acknowledged) else {
-                throw Finding("the store has seen step \(step)")
+                throw Finding("the store has recovered step \(step)")
             }
             var oracle = GraphOracle()
             oracle.advance(to: step)

@@ -3,8 +3,8 @@ import HornbeamEngine
 import HornbeamModel
 import HornbeamSimulation
 
-/// A call fails during a save over two stores: in prepare, commit record or apply. The same context continues to read, the stores are
-/// opened again if necessary, and it saves again: nothing is lost and nothing is written twice.
+/// A call fails during a save over two stores: while a part is prepared, the commit record is written, or a part is applied. The same context
+/// reads again, the stores are opened again if necessary, and the context saves again. No change may be lost or written twice.
 struct JointFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
@@ -26,16 +26,16 @@ struct JointFaultTrial: Sendable {
     let model: ManagedObjectModel
     let fault: Fault
     let meanwhile: GraphFaultTrial.Meanwhile
-    /// True for a context that is pinned between its saves.
+    /// True to pin the context between its saves.
     let isPinned: Bool
-    /// The number of successful calls before the failure.
+    /// The number of calls that succeed before the failure.
     let index: Int
-    /// The larger it is, the fewer power failures are simulated afterwards.
+    /// The distance between tested calls. With a larger one, fewer power failures are simulated afterwards.
     let stride: Int
 
     var name: String { "\(fault.rawValue) \(index)\(isPinned ? ", pinned" : ""), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every call of the commits, or at one of several consecutive ones, with fewer crashes.
+    /// Runs a trial for every fault at every call of the commits, or, with a stride, at one of several consecutive calls.
     static func all(_ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         let model = try TrialModel.make()
         for fault in faults {
@@ -54,7 +54,7 @@ struct JointFaultTrial: Sendable {
         run.add("saves over two stores failed at every call")
     }
 
-    /// False when the workload has no further such call.
+    /// Returns false if the workload has no call with this index.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
         guard isAskedFor else { return index < 100 }
@@ -72,7 +72,7 @@ struct JointFaultTrial: Sendable {
             try graph.expect(step, in: context)
         }
         try graph.container.performAndWait { try graph.expect(Self.steps, in: $0) }
-        // The final sync of an applied part may fail; the prepared part still exists.
+        // The last sync of an applied part may fail. The prepared part still exists then.
         do { try graph.finish() } catch let error as HornbeamError where Self.isExpected(error) {}
         faults.removeRules()
         let reopened = try JointGraph(on: disk, model: model)
@@ -97,8 +97,8 @@ struct JointFaultTrial: Sendable {
             let end = error.code == .durabilityLost ? "a failed sync" : error.code == .full ? "a full disk" : "a part of the stores"
             run.add("saves that ended in \(end)")
         }
-        guard context.hasChanges else { throw Finding("a context has lost its changes to a save that failed") }
-        // Keys could not be reserved, so the step is incomplete.
+        guard context.hasChanges else { throw Finding("a context has lost its changes after a failed save") }
+        // If keys could not be reserved, the step is incomplete.
         let isWhole = try context.fetch(FetchRequest<Mark>().where("step == %d", step)).count == 2
         if isWhole { try graph.expect(step, in: context) }
         if fault == .isFull { try seeRefusal(context) }
@@ -115,29 +115,29 @@ struct JointFaultTrial: Sendable {
         }
         try graph.coordinator.reopenFailedStores()
         try context.save()
-        guard !context.hasChanges else { throw Finding("a context has changes left after its save") }
+        guard !context.hasChanges else { throw Finding("a context still has changes after its save") }
         try takeBack(step, in: context, graph)
     }
 
-    /// While the fault lasts, the error recurs and the changes stay.
+    /// Saves again while the fault lasts. The save must fail again, and the changes must stay.
     private func seeRefusal(_ context: ManagedObjectContext) throws {
         do { try context.save() } catch let error as HornbeamError where Self.isExpected(error) {
-            guard context.hasChanges else { throw Finding("a second failure has taken the changes") }
+            guard context.hasChanges else { throw Finding("a second failure has lost the changes") }
             return
         }
-        throw Finding("a full disk took a save")
+        throw Finding("a save on a full disk succeeded")
     }
 
-    /// Checks that the changes made meanwhile are saved, and reverts them.
+    /// Checks that the changes between failure and reopening are saved, and reverts them.
     private func takeBack(_ step: Int, in context: ManagedObjectContext, _ graph: JointGraph) throws {
         let book = try graph.book(step, 0, context)
         switch meanwhile {
         case .nothing: return
         case .edits:
-            guard let book, book.title == "edited" else { throw Finding("a change of a doubtful object is lost") }
+            guard let book, book.title == "edited" else { throw Finding("a change of an object in doubt is lost") }
             book.title = "book \(step)"
         case .deletes:
-            guard book == nil else { throw Finding("a doubtful object that was deleted is back") }
+            guard book == nil else { throw Finding("an object in doubt that was deleted exists again") }
             let again = Book(context: context)
             (again.number, again.title) = (step, "book \(step)")
             again.author = try context.fetch(FetchRequest<Author>().where("number == 0")).first
@@ -146,7 +146,7 @@ struct JointFaultTrial: Sendable {
         try context.save()
     }
 
-    /// Simulates power failures at some later moments: a save that was found durable must stay, in both stores.
+    /// Simulates power failures at some later operations. A save that was found durable must stay durable in both stores.
     private func crash(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: UInt64(index))
         enumerator.subsetsUpTo = 1
@@ -172,7 +172,7 @@ struct JointFaultTrial: Sendable {
         try graph.container.performAndWait { context in
             let step = try graph.newestStep(in: context)
             guard step >= image.acknowledged, step <= max(image.submitted, image.acknowledged) else {
-                throw Finding("the stores have seen step \(step)")
+                throw Finding("the stores have recovered step \(step)")
             }
             try graph.expect(step, in: context)
             try graph.change(step + 1, in: context)

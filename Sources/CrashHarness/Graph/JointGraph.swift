@@ -5,8 +5,8 @@ import HornbeamStore
 
 /// Two stores of one container, and saves that change both.
 ///
-/// The first step inserts an author in each store. Each step updates the author, inserts a book and a mark, retitles the book of the step
-/// before and deletes the one before that.
+/// The first step inserts an author in each store. In each store, each step updates the author, inserts a book and a mark, renames the book of
+/// the previous step, and deletes the book of the step before that.
 struct JointGraph {
     static let names = ["left.hornbeam", "right.hornbeam"]
     let container: PersistentContainer
@@ -27,7 +27,7 @@ struct JointGraph {
 
     var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-    /// Makes the changes of a step without saving them.
+    /// Makes the changes of a step and does not save them.
     func change(_ step: Int, in context: ManagedObjectContext) throws {
         for (side, store) in coordinator.persistentStores.enumerated() {
             let author = try find(Author.self, side, side, context) ?? Author(context: context)
@@ -58,7 +58,7 @@ struct JointGraph {
         return found.first
     }
 
-    /// The newest step that a context shows. Throws if one of the stores lacks the mark of a step.
+    /// The newest step that a context shows. Throws if the mark of a step is missing in one of the stores.
     func newestStep(in context: ManagedObjectContext) throws -> Int {
         let marks = try context.fetch(FetchRequest<Mark>(sortedBy: [.ascending("step"), .ascending("part")]))
         let step = marks.last?.step ?? 0

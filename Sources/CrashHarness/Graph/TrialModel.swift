@@ -19,7 +19,7 @@ import Hornbeam
     var books: ManagedSet<Book>
 }
 
-/// Each step inserts a mark; the newest one tells the number of steps in the store.
+/// Each step inserts a mark. The newest mark has the number of the last step in the store.
 @Entity final class Mark: ManagedObject {
     #Index<Mark>([\.step])
     var step: Int

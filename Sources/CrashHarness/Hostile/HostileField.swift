@@ -14,7 +14,7 @@ struct HostileField {
     /// The value in the intact store.
     var value: UInt64
 
-    /// The least and the greatest value of the width, their neighbours, those of the field's value, and limits of the format.
+    /// The smallest and the largest value of the width and values next to these, values next to the field's value, and limits of the format.
     var extremes: [UInt64] {
         let largest = width == 8 ? UInt64.max : 1 << UInt64(8 * width) - 1
         let sign = largest / 2 + 1
@@ -77,7 +77,7 @@ struct HostileField {
         ("format version", 8, 4), ("zero", 12, 4), ("store", 16, 8), ("number", 32, 8), ("salt", 40, 8), ("length", 48, 8),
     ]
 
-    /// The middle record of a kind, and the last, which is nearest to the root.
+    /// The last record of a kind. Among nodes, it is nearest to the root.
     private static func record(_ kind: UInt8, _ image: StoreImage) -> Int? { image.records.indices.last { image.records[$0].kind == kind } }
 
     private static func node(_ kind: UInt8, _ image: StoreImage) -> [HostileField] {
@@ -89,7 +89,7 @@ struct HostileField {
         }
     }
 
-    /// Each aligned word of eight bytes, and of two.
+    /// Each aligned word of eight bytes, and two bytes of each such word.
     private static func words(of bytes: [UInt8], _ block: StoreImage.Edit.Block, from start: Int) -> [HostileField] {
         stride(from: start, to: bytes.count - 8, by: 8).flatMap { offset in
             [HostileField(("word", offset, 8), block, in: bytes), HostileField(("half", offset + 2 * (offset / 8 % 4), 2), block, in: bytes)]

@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Sets the numbers of each kind of block to extreme values, alone and in pairs, with corrected checksums.
+/// Sets numbers in each kind of block to extreme values, alone and in pairs, with corrected checksums.
 enum HostileMode: Mode {
     static let name = "hostile"
-    static let summary = "numbers of blocks set to their extremes, alone and in pairs, with checks made right"
+    static let summary = "numbers in blocks set to extreme values, alone and in pairs, with corrected checksums"
     static let unit = "hostile blocks"
 
     private static let perKind = 40

@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Opens and uses a maliciously crafted store. It must return a result or throw an error, and a store that could be written
+/// Opens and uses a maliciously crafted store. Each call must return a result or throw an error. A store that could be written
 /// and closed must open again.
 struct HostileStore {
     static let path = EngineOracle.path
@@ -15,9 +15,9 @@ struct HostileStore {
         return options
     }()
 
-    /// Both kinds of tree with at least two levels, large values, and one with several chunks; all in page files.
+    /// A closed store: both kinds of tree with at least two levels, large values, and a large value with several chunks, all in page files.
     static let closed = try! HostileStore(isClosed: true)
-    /// Smaller, with all content in the log.
+    /// A store that was not closed. It is smaller, and all content is in the log.
     static let unclosed = try! HostileStore(isClosed: false)
 
     private init(isClosed: Bool) throws {
@@ -62,10 +62,10 @@ struct HostileStore {
         _ = try transaction.commit()
     }
 
-    /// The ways to open a store.
+    /// The options with which a store is opened.
     enum Opening: CaseIterable { case writing, reading, lastReadable, previousCheckpoint }
 
-    /// Uses a store with these files in one way; throws a finding.
+    /// Opens and uses a store with these files. Throws a finding if a guarantee is violated.
     static func use(_ files: [String: [UInt8]], _ opening: Opening) throws {
         var options = options
         if opening == .reading { options.isReadOnly = true }
@@ -79,7 +79,7 @@ struct HostileStore {
             FuzzStore.use(engine)
             try engine.close()
         } catch {
-            guard !error.message.isEmpty else { throw Finding("an error without words") }
+            guard !error.message.isEmpty else { throw Finding("an error without a message") }
             return
         }
         guard opening != .reading else { return }

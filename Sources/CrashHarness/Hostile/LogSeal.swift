@@ -1,4 +1,4 @@
-/// Recomputes the checksums of a log segment, whatever its numbers are.
+/// Recomputes the checksums of a log segment after arbitrary changes of its numbers.
 enum LogSeal {
     static let headerBytes = 4096
     private static let frameHeaderBytes = 32
@@ -11,7 +11,7 @@ enum LogSeal {
         var isGroup: Bool
     }
 
-    /// The readable frames of a segment: complete groups, each starting at a block.
+    /// The readable frames of a segment. Groups are complete, and each starts at a block.
     static func frames(of segment: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         var offset = headerBytes
@@ -20,7 +20,7 @@ enum LogSeal {
             let payload = Int(segment.number(offset + 4, 4))
             let end = offset + frameHeaderBytes + (payload + 7) & ~7
             guard (1...3).contains(segment.number(offset, 4) & 0xFFFF), end <= segment.count else {
-                // The rest of a block is padding.
+                // After a group, the rest of its last block is padding.
                 let next = (offset + 4095) & ~4095
                 guard next > offset else { break }
                 offset = next
@@ -32,7 +32,7 @@ enum LogSeal {
         return frames
     }
 
-    /// The segment with changed numbers and corrected checksums, with the frames at their original positions.
+    /// The segment with changed numbers and corrected checksums. The frames stay at their original positions.
     static func sealed(_ bytes: [UInt8], _ edits: [StoreImage.Edit], length: Int) -> [UInt8] {
         let frames = frames(of: bytes)
         var segment = bytes

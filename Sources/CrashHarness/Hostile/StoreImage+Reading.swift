@@ -1,7 +1,7 @@
 import HornbeamEngine
 
 extension StoreImage {
-    /// Parses an intact store, closed or with all its content in the log.
+    /// Parses an intact store: a closed one, or one with all content in the log.
     init(_ fileSystem: MemoryFileSystem, _ folder: String) throws {
         let state = try MetaFile.open("\(folder)/meta", fileSystem: fileSystem, readOnly: true).states[0]
         let block = try Self.read(fileSystem, "\(folder)/meta")
@@ -29,12 +29,12 @@ extension StoreImage {
         return bytes
     }
 
-    /// Records, collected from the leaves upwards.
+    /// The records that were parsed, children before parents.
     private struct Taken {
         let files: PageFiles
         var records: [Record] = []
 
-        /// A record's payload and its header.
+        /// Reads the payload and the header of a record.
         private func read(_ reference: PageReference) throws -> Record {
             var payload = [UInt8](repeating: 0, count: 1 << 18)
             let info = unsafe try payload.withUnsafeMutableBytes { unsafe try files.read(reference, into: $0) }
@@ -49,7 +49,7 @@ extension StoreImage {
             return records.count - 1
         }
 
-        /// The record of a node, a large value or its index, after all records that it references.
+        /// Adds the record of a node, a large value or the index of a large value, after all records that it references. Returns its number.
         mutating func take(_ reference: PageReference) throws -> Int {
             var record = try read(reference)
             for offset in Self.references(in: record) {
@@ -59,7 +59,7 @@ extension StoreImage {
             return add(record)
         }
 
-        /// The positions of references in a payload. The parsed stores have no rows with large values.
+        /// The positions of the references in a payload. Rows with large values are not supported; the parsed stores have none.
         private static func references(in record: Record) -> [Int] {
             let payload = record.payload
             switch record.kind {
@@ -84,7 +84,7 @@ extension StoreImage {
             return add(record)
         }
 
-        /// Creates a file table with the single page file.
+        /// Adds a file table with the single page file.
         mutating func makeFileTable() -> Int {
             var payload = [UInt8](repeating: 0, count: 24)
             payload.set(0, 4, 1)
@@ -96,7 +96,7 @@ extension StoreImage {
     }
 }
 
-/// The positions of the numbers in a catalogue.
+/// The fields of a catalogue and their positions.
 struct CatalogueLayout {
     private(set) var fields: [(name: String, offset: Int, width: Int)] = []
     private(set) var roots: [Int] = []

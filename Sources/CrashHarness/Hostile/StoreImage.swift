@@ -1,19 +1,19 @@
 import HornbeamEngine
 
-/// A small store, parsed into blocks that can be changed and written again with corrected checksums.
+/// A small store, parsed into blocks. The blocks can be changed and written again with corrected checksums.
 ///
-/// It follows Docs/FileFormat.md and uses the engine only to read intact stores. Records are written uncompressed, each
-/// after those that it references, into one page file, so a change of a record moves only its ancestors.
+/// The parser follows Docs/FileFormat.md, and uses the engine only to read intact stores. Records are written uncompressed into one page
+/// file, each after the records that it references. So a change of a record's length moves only its ancestors.
 struct StoreImage {
     /// A record of the page file.
     struct Record {
         var kind: UInt8
-        /// The tree and, in the upper byte, the level.
+        /// The number of the tree, and in the upper byte the level of the node.
         var tree: UInt32
         var checkpoint: UInt64
         var flags: UInt16
         var payload: [UInt8]
-        /// The references in the payload.
+        /// The references in the payload to other records.
         var links: [Link] = []
     }
 
@@ -40,11 +40,11 @@ struct StoreImage {
     static let recordHeaderBytes = 32
     static let pagesName = "pages-0000000000000001"
 
-    /// The newest block of `meta`.
+    /// The newest state in `meta`: one slot.
     let meta: [UInt8]
-    /// Records, each after those that it references.
+    /// The records. Each comes after the records that it references.
     let records: [Record]
-    /// The records that `meta` references; nil without a checkpoint with content.
+    /// The records that `meta` references, as indexes in `records`; nil if there is no checkpoint with content.
     let catalogue: Int?
     let fileTable: Int?
     /// The name and the bytes of the only log segment, if there is one.
@@ -52,10 +52,10 @@ struct StoreImage {
 
     private var salt: UInt64 { meta.number(48, 8) }
 
-    // MARK: Putting together
+    // MARK: Writing
 
-    /// The files of the store with changed numbers, and with other bytes in place of a record's payload, of the block of
-    /// `meta`, or of the log after its header.
+    /// The files of the store with changed numbers. If `block` is given, `bytes` replace its content: a record's payload, the state in
+    /// `meta`, or the log after its header.
     func files(_ edits: [Edit] = [], replacing block: Edit.Block? = nil, by bytes: [UInt8] = []) -> [String: [UInt8]] {
         var pages: [UInt8] = []
         var references: [[UInt8]] = []
@@ -76,7 +76,7 @@ struct StoreImage {
         return files
     }
 
-    /// A record's payload as written by `files`.
+    /// A record's payload, as `files` writes it.
     func payload(of number: Int) -> [UInt8] {
         var pages: [UInt8] = []
         var references: [[UInt8]] = []
@@ -89,7 +89,7 @@ struct StoreImage {
         return []
     }
 
-    /// Appends a record and returns its reference, without the count.
+    /// Appends a record and returns its reference, without the count of entries.
     private func append(_ record: Record, _ payload: [UInt8], _ edits: [Edit], to pages: inout [UInt8]) -> [UInt8] {
         let address = 1 << 32 | UInt64(pages.count) / 8
         var header = [UInt8](repeating: 0, count: Self.recordHeaderBytes)
@@ -111,7 +111,7 @@ struct StoreImage {
         return reference
     }
 
-    /// Both copies of slot 0. Slot 1 is empty, so that there is no older state.
+    /// Slot 0 with its copy. Slot 1 is empty, so that there is no older state to open.
     private func metaFile(_ references: [[UInt8]], _ edits: [Edit], _ replacement: [UInt8]?) -> [UInt8] {
         var block = meta
         if let catalogue { block.replace(96, references[catalogue]) }
@@ -123,7 +123,7 @@ struct StoreImage {
         return block + empty + block + empty
     }
 
-    /// The block of `meta` as written by `files`.
+    /// The state in `meta`, as `files` writes it.
     var metaBlock: [UInt8] { Array(files()["meta"]!.prefix(4096)) }
 }
 
@@ -142,7 +142,7 @@ func mixed(_ word: UInt64) -> UInt64 {
 }
 
 extension [UInt8] {
-    /// A little-endian number.
+    /// Reads a little-endian number.
     func number(_ offset: Int, _ width: Int) -> UInt64 {
         self[offset..<offset + width].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }

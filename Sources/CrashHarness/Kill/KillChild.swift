@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import HornbeamEngine
 
-/// The process that is killed: commits continuously, and reports each acknowledged commit.
+/// The process that is killed. It commits continuously, and reports each acknowledged commit.
 struct KillChild {
     static let command = "kill-child"
 
@@ -23,7 +23,7 @@ struct KillChild {
         (self.level, self.path, self.seed) = (level, path, seed)
     }
 
-    /// Runs until it is killed, or until its reports are not read any more.
+    /// Runs until the process is killed, or until no process reads its reports any more.
     func run() throws -> Int32 {
         switch level {
         case .engine: try commit()
@@ -60,7 +60,7 @@ struct KillChild {
         }
     }
 
-    /// Migrates a store through the versions in the folder beside it; reports `2n - 1` before migrating to version n and `2n` afterwards.
+    /// Migrates the store through the versions in the folder next to it. Reports `2n - 1` before the migration to version n, and `2n` after it.
     private func migrate() throws {
         let versions = try MigrationKillTrial.versions(besideStoreAt: path)
         for (number, version) in versions.sorted(by: { $0.key < $1.key }) {
@@ -68,11 +68,11 @@ struct KillChild {
             try MigrationHistory.open(version, PosixFileSystem(), path: path).close()
             guard Self.report(UInt64(number * 2)) else { return }
         }
-        // All versions are done; the process waits to be killed.
+        // All migrations are done. The process waits to be killed.
         while true { sleep(1) }
     }
 
-    /// False when the reader is gone. One write per line, which a kill cannot split.
+    /// Writes a report in one call, which a kill cannot split. Returns false if no process reads it.
     private static func report(_ number: UInt64) -> Bool {
         let line = Array("\(number)\n".utf8)
         return unsafe write(1, line, line.count) == line.count

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Kills real processes that write to a store on the real disk.
+/// Kills real processes while they write to a store on the real disk.
 enum KillMode: Mode {
     static let name = "kill"
     static let summary = "real processes killed by SIGKILL while they commit, at engine and object-graph level, and while they migrate"
     static let unit = "kills"
     static let extras = ["folder", "only"]
 
-    /// How often one store is killed before it is replaced by a new one.
+    /// The number of kills after which a store is replaced by a new one.
     private static let killsPerStore = 20
 
     static func round(_ seed: UInt64, _ run: Run) throws {
@@ -24,7 +24,7 @@ enum KillMode: Mode {
                 return
             }
             let trial = KillTrial(level: level, seed: seed, folder: folder)
-            // The system determines the moments: a replay kills the same store as often, at other moments.
+            // Scheduling determines the moments of the kills. A replay kills the same store as often, but at other moments.
             for _ in 0..<killsPerStore {
                 try run.trying(level.rawValue)
                 run.add("acknowledged commits", try trial.killOnce())

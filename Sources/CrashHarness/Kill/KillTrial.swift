@@ -3,13 +3,13 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store on the real disk whose writer is killed repeatedly.
+/// A store on the real disk. The process that writes to it is killed repeatedly.
 final class KillTrial {
     let level: KillChild.Level
     let seed: UInt64
     let path: String
     private var acknowledged: UInt64 = 0
-    /// The content at the last verification, to be advanced to the next.
+    /// The expected content at the last verification, and `known`, its transaction. Each verification advances them.
     private var state = EngineOracle.State()
     private var known: UInt64 = 0
     private var graph = GraphOracle()
@@ -20,7 +20,7 @@ final class KillTrial {
         path = folder.appendingPathComponent("killed-\(seed).hornbeam").path
     }
 
-    /// Small pages and logs, so that kills often fall into checkpoints and rotations.
+    /// Uses small pages and logs, so that kills often interrupt checkpoints and rotations of the log.
     static func engineWorkload(_ seed: UInt64) -> EngineOracle {
         var options = EngineOracle.smallest
         options.pageSize = seed % 5 == 0 ? 4096 : 512
@@ -29,7 +29,7 @@ final class KillTrial {
         return EngineOracle(seed: seed, transactions: 2, bigEvery: 23, options: options)
     }
 
-    /// Runs a child, kills it at a random moment, and verifies the store. Returns the number of acknowledged commits.
+    /// Runs a child, kills it at a random moment, and verifies the store. Returns the number of commits acknowledged since the last kill.
     func killOnce() throws -> Int {
         let before = acknowledged
         if let last = try KilledProcess(level, path, seed).run().last { acknowledged = max(acknowledged, last) }
@@ -43,7 +43,7 @@ final class KillTrial {
 
     // MARK: Verifying
 
-    /// One commit may be durable without a report, because the process was killed before it; two may not.
+    /// Checks the number of the newest commit. One commit may be durable without a report, because the kill came between the two.
     private func accept(_ found: UInt64) throws {
         guard found >= acknowledged else { throw Finding("\(acknowledged) was acknowledged and the store ends with \(found)") }
         guard found <= acknowledged + 1 else { throw Finding("the store ends with \(found) and \(acknowledged) was the last report") }
@@ -64,7 +64,7 @@ final class KillTrial {
         }
         let report = try engine.check()
         guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
-        // Sometimes the store stays open, so that the next recovery follows a recovery.
+        // Sometimes the store is not closed, so that the next recovery follows a recovery.
         if Bool.random() { try engine.close() }
     }
 

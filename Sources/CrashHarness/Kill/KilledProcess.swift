@@ -12,7 +12,7 @@ struct KilledProcess {
         (self.level, self.path, self.seed, self.delayMax) = (level, path, seed, delayMax)
     }
 
-    /// The numbers that the child reported; empty if there was no report.
+    /// Runs the child, and returns the numbers that it reported before it was killed.
     func run() throws -> [UInt64] {
         let child = Process()
         let reports = Pipe()

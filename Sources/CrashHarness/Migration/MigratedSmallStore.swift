@@ -3,14 +3,14 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// A migrated store so small that every bit of it can be damaged.
+/// A migrated store that is small enough for a test of every bit.
 struct MigratedSmallStore: DamagedStore {
     let disk: SimulatedDisk
     let sources: DamageSources
-    /// The states of the store, commit by commit, the newest last.
+    /// The states of the store after each commit, the newest last.
     private let states: [MigrationHistory.State]
     private let otherStates: [MigrationHistory.State]
-    /// The index of the last state of the old version.
+    /// The index in `states` of the last state in the old version.
     private let lastOld: Int
 
     init(seed: UInt64) throws {
@@ -22,7 +22,7 @@ struct MigratedSmallStore: DamagedStore {
         var next = history.version
         try next.evolve()
         let container = try MigrationHistory.open(try next.model(), disk)
-        // Either closed, or as after a crash.
+        // Some stores are closed, the others are like those after a crash.
         if seed % 3 == 0 { try container.close() }
         states.append(MigrationHistory.State(definition: next.definition, plain: next.plain))
         self.disk = disk.copy()
@@ -32,7 +32,7 @@ struct MigratedSmallStore: DamagedStore {
         sources = DamageSources(files: disk.files, earlier: earlier, other: other.files)
     }
 
-    /// Opens the store with its stored model; a store of the old version is migrated again.
+    /// Opens the store with its stored model. A store that has the last state of the old version is migrated again.
     func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome {
         do {
             var options = Store.Options()
@@ -44,10 +44,10 @@ struct MigratedSmallStore: DamagedStore {
                 return place == states.count - 1 ? .right : .older
             }
             if otherStates.contains(where: { $0.definition == model.definition && $0.plain == found }) { return .other }
-            throw Finding("a wrong result: the content equals no state of the store")
+            throw Finding("wrong content: it is not a state of the store")
         } catch let error as HornbeamError {
             guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
-                throw Finding("an error that names no damage: \(error)")
+                throw Finding("an error that does not name damage: \(error)")
             }
             return .error(Self.name(error.code))
         }
@@ -63,7 +63,7 @@ struct MigratedSmallStore: DamagedStore {
     private func migrateAgain(_ disk: SimulatedDisk) throws {
         let newest = states[states.count - 1]
         guard try read(try ManagedObjectModel(newest.definition), disk) == newest.plain else {
-            throw Finding("a store that fell back to the old version was migrated to something else")
+            throw Finding("a second migration of the old version had another result")
         }
     }
 

@@ -3,8 +3,8 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// One call of a migration fails, or every call from it on: the store has the complete old or new version, and the next
-/// opening migrates it.
+/// One call of a migration fails, or all calls from it on. The store must then be completely in the old or in the new version, and the next
+/// opening must migrate it.
 struct MigrationFaultTrial {
     private static let kinds: [(name: String, effect: FaultRule.Effect, calls: Set<FileSystemCall>)] = [
         ("ENOSPC", .fail(.full), FileSystemCall.changing),
@@ -19,7 +19,7 @@ struct MigrationFaultTrial {
 
     private var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index) of a migration" }
 
-    /// Every kind of failure at every call of a seed's migration, once and permanently.
+    /// Runs a trial for every kind of failure at every call of a seed's migration, once for a single failure and once for a permanent one.
     static func all(seed: UInt64, _ run: Run) throws {
         let trial = try MigrationTrial(seed: seed)
         for kind in kinds {
@@ -31,7 +31,7 @@ struct MigrationFaultTrial {
         run.add("migrations failed at every call")
     }
 
-    /// False when the migration has no further such call.
+    /// Returns false if the migration has no call with this index.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name)
         if isAskedFor { try run.trying(name, as: "failing calls of migrations") }
@@ -48,7 +48,7 @@ struct MigrationFaultTrial {
         guard isAskedFor else { return true }
         if let failure { try expectName(failure) }
         faults.removeRules()
-        // Checks the store in the process that continues and in the next process.
+        // Checks the store in the process that continues, and in a process after it.
         try trial.judge(on: faults, mustBeNew: isOpen)
         return true
     }
@@ -56,8 +56,8 @@ struct MigrationFaultTrial {
     private func expectName(_ error: HornbeamError) throws {
         let names: Set<HornbeamError.Code> = [.full, .inputOutput, .durabilityLost, .openFailed]
         guard names.contains(error.code), !error.message.isEmpty else {
-            throw Finding("a failing call of a migration gives another error: \(error)")
+            throw Finding("a failing call of a migration throws an unexpected error: \(error)")
         }
-        if kind.name != "EIO", ![.full, .durabilityLost].contains(error.code) { throw Finding("a full disk gives another error: \(error)") }
+        if kind.name != "EIO", ![.full, .durabilityLost].contains(error.code) { throw Finding("a full disk has an unexpected error: \(error)") }
     }
 }

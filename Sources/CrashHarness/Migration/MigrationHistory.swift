@@ -3,8 +3,8 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// A store that is migrated through a chain of random versions. After each migration its content must equal that of a simple migration of plain
-/// objects.
+/// A store that is migrated through a chain of random versions. After each migration, its content must equal the result of a simple migration
+/// of plain objects.
 final class MigrationHistory {
     /// One state of the store: a version of the model and its objects.
     struct State {
@@ -18,10 +18,10 @@ final class MigrationHistory {
     private(set) var version: RandomVersion
     private var random: SimulationRandom
     private(set) var migrations = 0
-    /// All states so far, the newest last.
+    /// All states of the store so far, the newest last.
     private(set) var states: [State] = []
 
-    /// - Parameter fills: How many times objects are inserted in the first version.
+    /// - Parameter fills: How often `change` inserts and changes objects in the first version.
     init(seed: UInt64, _ fileSystem: any FileSystem = MemoryFileSystem(), path: String = MigrationHistory.path, fills: Int = 1) throws {
         self.path = path
         self.fileSystem = fileSystem
@@ -47,7 +47,7 @@ final class MigrationHistory {
         return try PersistentContainer.over(try Store.open(.directory(path), model: model, options: options))
     }
 
-    /// Migrates to the next version, compares, changes objects.
+    /// Migrates to the next version, compares the content, and changes objects.
     func step() throws {
         try version.evolve()
         do {
@@ -62,7 +62,7 @@ final class MigrationHistory {
         }
     }
 
-    /// Compares a container's content with the objects of a version, checks the store and closes it.
+    /// Compares the content of a container with the objects of a version, checks the store and closes it.
     private func verify(_ container: PersistentContainer, _ version: RandomVersion) throws {
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
         if let difference = found.difference(to: version.plain) {
@@ -74,7 +74,7 @@ final class MigrationHistory {
         try container.close()
     }
 
-    /// Fetches by a value of each attribute: with an index, or with a scan over leaves of several layouts.
+    /// Counts the objects with a value of each attribute. This uses an index, or scans leaves of several layouts.
     private func ask(_ context: ManagedObjectContext, _ model: ManagedObjectModel, _ version: RandomVersion) throws {
         for entity in model.entities {
             let family = version.family(entity.name)

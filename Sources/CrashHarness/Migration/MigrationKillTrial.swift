@@ -3,13 +3,13 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store on the real disk whose migrating process is killed repeatedly: it has the last acknowledged version, or
-/// the one whose migration had begun, complete.
+/// A store on the real disk. The process that migrates it is killed repeatedly. The store must then be completely in the last acknowledged
+/// version, or in the version whose migration had begun.
 final class MigrationKillTrial {
     struct Outcome {
         /// The number of migrations that the child acknowledged.
         let migrations: Int
-        /// True when the kill happened during a migration.
+        /// True if the kill interrupted a migration.
         let wasInside: Bool
     }
 
@@ -17,7 +17,7 @@ final class MigrationKillTrial {
 
     let seed: UInt64
     let path: String
-    /// The version of the store, with its objects.
+    /// The current version of the store, with its objects.
     private var version: RandomVersion
     private var number = 0
 
@@ -40,7 +40,7 @@ final class MigrationKillTrial {
         let first = number
         let acknowledged = max(reports.last { $0 % 2 == 0 }.map { $0 / 2 } ?? first, first)
         let begun = reports.last.map { ($0 + 1) / 2 } ?? first
-        // A migration may have begun without a report.
+        // The last migration may have begun without a report.
         let candidates = acknowledged...min(max(begun, acknowledged) + 1, first + Self.versionsPerChild)
         let found = try foundVersion(chain, first, candidates)
         try verify(chain[found - first])
@@ -54,7 +54,7 @@ final class MigrationKillTrial {
         throw Finding("version \(candidates.lowerBound) was acknowledged, and the store has no version from it to \(candidates.upperBound)")
     }
 
-    /// Opens the store with its version; its content must equal that of the simple migration.
+    /// Opens the store with its version. Its content must equal the result of the simple migration.
     private func verify(_ version: RandomVersion) throws {
         let container = try MigrationHistory.open(try version.model(), PosixFileSystem(), path: path)
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
@@ -63,7 +63,7 @@ final class MigrationKillTrial {
         }
         let report = try container.openStore().check()
         guard report.isSound else { throw Finding(report.description) }
-        // Sometimes the store stays open, so that the next process begins with a recovery.
+        // Sometimes the store is not closed, so that the next process begins with a recovery.
         if Bool.random() { try container.close() }
     }
 
@@ -80,7 +80,7 @@ final class MigrationKillTrial {
         }
     }
 
-    /// The numbers of the versions for the migrations.
+    /// The versions for the migrations, by number.
     static func versions(besideStoreAt path: String) throws -> [Int: ManagedObjectModel] {
         let files = try FileManager.default.contentsOfDirectory(at: folder(besideStoreAt: path), includingPropertiesForKeys: nil)
         var versions: [Int: ManagedObjectModel] = [:]

@@ -3,7 +3,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// A migration on a simulated disk that crashes at every operation: the store has the complete old or new version.
+/// A migration on a simulated disk that crashes at every operation. The store must then be completely in the old or in the new version.
 struct MigrationTrial: Sendable {
     let before: RandomVersion
     let after: RandomVersion
@@ -29,12 +29,12 @@ struct MigrationTrial: Sendable {
         return disk
     }
 
-    /// Opens the store after a crash for reading with its stored model, then with the new version.
+    /// Opens the store after a crash, first with its stored model, then with the new version. Judges the content each time.
     func judge(_ image: CrashEnumerator.Image) throws {
         try judge(on: image.disk, mustBeNew: image.acknowledged > 0) { image.disk.mark(.recovered) }
     }
 
-    /// - Parameter recovered: Called after the store was opened for writing.
+    /// - Parameter recovered: Called when the store was opened for writing for the first time.
     func judge(on fileSystem: any FileSystem, mustBeNew: Bool, recovered: () -> Void = {}) throws {
         var options = Store.Options()
         options.fileSystem = fileSystem

@@ -4,7 +4,7 @@ import Hornbeam
 struct PlainObject: Equatable {
     var entity: String
     var values: [String: PropertyValue] = [:]
-    /// The keys of related objects; in order if the relationship is ordered, else ascending.
+    /// The keys of related objects, by relationship. In order if the relationship is ordered, otherwise ascending.
     var links: [String: [UInt64]] = [:]
 }
 
@@ -12,7 +12,7 @@ struct PlainObject: Equatable {
 struct PlainObjects: Equatable {
     var objects: [UInt64: PlainObject] = [:]
 
-    /// The content of a context, read property by property.
+    /// Reads the content of a context, property by property.
     static func read(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws -> PlainObjects {
         var result = PlainObjects()
         for entity in model.entities where !entity.isAbstract {
@@ -31,7 +31,7 @@ struct PlainObjects: Equatable {
         return result
     }
 
-    /// A to-one may name a deleted object, which reads as nil.
+    /// Removes the keys of deleted objects, because a to-one relationship can still have the ID of one.
     mutating func forgetGone() {
         let known = Set(objects.keys)
         for key in known { objects[key]!.links = objects[key]!.links.mapValues { $0.filter(known.contains) } }
@@ -48,7 +48,7 @@ struct PlainObjects: Equatable {
         return property.isOrdered ? keys : keys.sorted()
     }
 
-    /// Describes the first difference to other objects; nil when there is none.
+    /// Describes the first difference from other objects; nil if there is none.
     func difference(to other: PlainObjects) -> String? {
         for key in Set(objects.keys).union(other.objects.keys).sorted() where objects[key] != other.objects[key] {
             return "object \(key) is \(String(describing: objects[key])) and should be \(String(describing: other.objects[key]))"

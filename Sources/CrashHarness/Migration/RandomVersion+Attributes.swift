@@ -5,7 +5,7 @@ extension RandomVersion {
         (.integer16, 7), (.integer32, -3), (.integer64, .int(1 << 40)), (.double, .double(0.5)), (.string, "default"), (.boolean, true),
     ]
 
-    /// All attributes with the index of their entity.
+    /// The attributes that satisfy a condition, each with the indexes of its entity and of itself.
     private func attributes(where isWanted: (Entity, AttributeDescription) -> Bool) -> [(entity: Int, place: Int)] {
         definition.entities.indices.flatMap { entity in
             definition.entities[entity].attributes.indices
@@ -100,7 +100,7 @@ extension RandomVersion {
         let values = plain.objects.values.filter { family(definition.entities[entity].name).contains($0.entity) }
             .compactMap { $0.values[name] }.filter { !$0.isNull }
         let attribute = definition.entities[entity].attributes[place]
-        // Objects inserted later must not have equal values.
+        // An attribute with a default does not become unique: objects that are inserted later would all have this value.
         guard attribute.isOptional, attribute.defaultValue.isNull else { return note("change the index \(name)") }
         if !isUnique, Set(values).count == values.count { definition.entities[entity].uniquenessConstraints.append([name]) }
         note("change the indexes of \(definition.entities[entity].name).\(name)")

@@ -39,7 +39,7 @@ extension RandomVersion {
         note("rename \(old) to \(name)")
     }
 
-    /// Moves a root below another entity, or removes an entity from its hierarchy when no relationship from outside refers to it.
+    /// Makes an entity without a parent a subentity of another one. It inherits the attributes and relationships of its new ancestors.
     mutating func changeParent() {
         let roots = definition.entities.filter { $0.superentityName == nil }
         guard let entity = pick(roots), let parent = pick(definition.entities.filter { !family(entity.name).contains($0.name) }) else { return }

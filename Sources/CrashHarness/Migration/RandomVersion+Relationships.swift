@@ -36,7 +36,7 @@ extension RandomVersion {
         note("remove \(relationship.entity).\(relationship.name)")
     }
 
-    /// Removes a relationship with its inverse.
+    /// Removes a relationship and its inverse.
     mutating func remove(_ name: String, of entity: String) {
         guard let place = definition.entities[index(entity)].relationships.firstIndex(where: { $0.name == name }) else { return }
         let relationship = definition.entities[index(entity)].relationships.remove(at: place)

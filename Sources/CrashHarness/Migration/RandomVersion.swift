@@ -2,17 +2,17 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A version of a model that changes randomly, and plain objects that are migrated one by one in a simple way.
+/// A version of a model that changes randomly, with plain objects. Each change migrates them one by one, in a simple way.
 struct RandomVersion {
     var definition = ModelDefinition()
     var plain = PlainObjects()
     private(set) var random: SimulationRandom
     private var lastName = 0
-    /// Descriptions of the changes since the last version.
+    /// Descriptions of the changes in this version.
     private(set) var edits: [String] = []
-    /// The additions and changes of this version that exclude a further change of the same part.
+    /// The parts of the model that were added or changed in this version. They must not be changed again before the next version.
     private var added: Set<String> = []
-    /// The checksums of the earlier versions: a store cannot be migrated back to one of them. Versions that differ only in their indexes
+    /// The checksums of earlier versions. A store cannot be migrated back to one of them. Versions that differ only in their indexes
     /// have equal checksums.
     private var pastChecksums: Set<String> = []
 
@@ -26,7 +26,7 @@ struct RandomVersion {
 
     func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
 
-    /// Makes the next version with one to five changes, or with more if these lead back to an earlier version.
+    /// Makes the next version with one to five changes. Makes more changes if the result would equal an earlier version.
     mutating func evolve() throws {
         let checksum = try model().versionChecksum
         beginVersion()
@@ -91,7 +91,7 @@ struct RandomVersion {
 
     func index(_ entity: String) -> Int { definition.entities.firstIndex { $0.name == entity }! }
 
-    /// The entity and its descendants.
+    /// The names of an entity and its descendants.
     func family(_ entity: String) -> Set<String> {
         var names: Set<String> = [entity]
         while true {

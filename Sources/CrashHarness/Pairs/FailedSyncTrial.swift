@@ -1,14 +1,14 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A sync of a workload fails, once or until the process ends. The cache keeps the new bytes or reverts to the old ones. The
-/// store is opened again if necessary and continues. Then a power failure is simulated at every later operation.
+/// A sync of a workload fails, once or until the process ends. The cache of the system then has the new bytes or the old ones. The
+/// store is opened again if necessary and used. Then a power failure is simulated at every later operation.
 struct FailedSyncTrial {
     let workload: SimulatedWorkload
     let site: SyncSite
     let keepsNew: Bool
     let isSticky: Bool
-    /// The number of successful syncs of the site before the failure.
+    /// The number of syncs of the site that succeed before the failure.
     let index: Int
 
     var name: String {
@@ -16,13 +16,13 @@ struct FailedSyncTrial {
         return "sync \(site.rawValue) \(index)\(isSticky ? " and all after" : "") fails and \(cache)"
     }
 
-    /// The sites of an engine's syncs, except those of creation and backup, which fail before there is data to lose.
+    /// The sync sites of an engine. Those of creation and backup are not included, because they fail before there is data to lose.
     static let sites: [SyncSite] = [
         .commits, .segmentEnd, .segmentHeader, .segmentName, .pages, .largeValues, .pageFileNames, .meta,
     ]
 
     static func all(of workload: SimulatedWorkload, _ seed: UInt64, _ run: Run) throws {
-        // Each seed begins with another site, because a short run ends before the last site.
+        // Each seed begins with another site, because a short run does not reach the last one.
         let first = Int(seed / 2 % UInt64(sites.count))
         for site in sites[first...] + sites[..<first] {
             for keepsNew in [true, false] {
@@ -40,12 +40,12 @@ struct FailedSyncTrial {
         run.add("workloads failed at every sync")
     }
 
-    /// False when the workload has no further such sync.
+    /// Returns false if the workload has no sync with this index.
     private func perform(_ seed: UInt64, _ run: Run) throws -> Bool {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
         var engine: Engine? = try Engine.open(EngineOracle.path, fileSystem: faults, options: workload.oracle.options)
-        // The store exists; its creation may fail without a loss.
+        // The store exists before the workload, because its creation may fail without a loss.
         try engine?.close()
         engine = nil
         let start = disk.operationCount

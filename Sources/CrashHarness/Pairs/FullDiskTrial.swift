@@ -1,8 +1,8 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A store fills its disk, crashes, and is opened on the same full disk. The opening succeeds, no acknowledged commit is missing,
-/// deletions free space, and the space is used again.
+/// A store fills its disk, crashes, and is opened on the same full disk. The opening must succeed, no acknowledged commit may be missing,
+/// and deletions must free space that later commits use.
 struct FullDiskTrial {
     private static let batch = 8
     private static let pageSize = 1024
@@ -26,7 +26,7 @@ struct FullDiskTrial {
         options.log = LogOptions(firstSegmentBytes: 16_384, largestSegmentBytes: 32_768)
     }
 
-    /// Disks of many sizes, in steps of one or a few blocks.
+    /// Runs trials for disks of several sizes.
     static func all(_ seed: UInt64, _ run: Run) throws {
         let first = 200_704 + Int(seed % 5) * 4096
         for capacity in stride(from: first, to: first + 120_000, by: 20_480) {
@@ -52,8 +52,8 @@ struct FullDiskTrial {
 
     // MARK: Filling
 
-    /// Commits until the disk is full and upkeep frees no more space; then deletes some rows. Returns the first operation after
-    /// which the disk was full.
+    /// Commits until the disk is full and upkeep frees no more space. Returns the number of an operation shortly before the disk
+    /// was full.
     private func fill(_ disk: SimulatedDisk) throws -> Int {
         let engine = try Engine.open(EngineOracle.path, fileSystem: disk, options: options)
         let created = try engine.begin()
@@ -74,7 +74,7 @@ struct FullDiskTrial {
                 engine.maintain()
             }
         }
-        // Without this checkpoint, a process on a full disk would not use the reserve.
+        // Uses the reserve, as a process on a full disk does in its next checkpoint.
         do throws(EngineError) { try engine.checkpoint() } catch { guard error.code == .full else { throw error } }
         return max(0, start - 40)
     }
@@ -103,7 +103,7 @@ struct FullDiskTrial {
     // MARK: Judging
 
     private func judge(_ image: CrashEnumerator.Image) throws {
-        // Removed files that a crash restores may need more space than there was.
+        // After a crash, removed files may exist again and need more space than the disk had.
         image.disk.capacity = max(capacity, image.disk.used)
         var options = options
         options.createIfMissing = false
@@ -113,14 +113,14 @@ struct FullDiskTrial {
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
             throw Finding("\(batches.count) batches are there")
         }
-        // An insert comes first: where it is refused for want of space, the deletions make space all the same.
+        // First, a batch is inserted. It may be refused because the disk is full; the deletions below must succeed nevertheless.
         do {
             try put((batches.last ?? 0) + 1, in: tree, engine)
             batches.append((batches.last ?? 0) + 1)
         } catch let error as EngineError {
             guard error.code == .full else { throw Finding("putting a batch before deleting: \(error)") }
         }
-        // In every eighth image most rows are deleted, so that there is space for the reserve and the log; in the others some.
+        // In every eighth image most batches are deleted, so that there is space for the reserve and the log. In the others, only some are deleted.
         let makesRoom = PairsMode.isOneOf(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {
@@ -133,7 +133,7 @@ struct FullDiskTrial {
             try put(next, in: tree, engine)
             batches.append(next)
         } catch let error as EngineError {
-            // The opening may be refused only when the disk has no space for the reserve and the log.
+            // This batch may be refused only if few batches were deleted and the disk has no space for the reserve and the log.
             guard error.code == .full, !makesRoom, room(image.disk) < Self.reserve + 2 * options.log.largestSegmentBytes else {
                 throw Finding("putting a batch after deleting: \(error)")
             }
@@ -144,7 +144,7 @@ struct FullDiskTrial {
         try again.close()
     }
 
-    /// The number of bytes that are free or in the reserve.
+    /// The number of bytes that are free or belong to the reserve.
     private func room(_ disk: SimulatedDisk) -> Int {
         capacity - disk.used + (disk.files[EngineOracle.path + "/reserve"]?.count ?? 0)
     }
@@ -153,7 +153,7 @@ struct FullDiskTrial {
         do { return try body() } catch let error as EngineError { throw Finding("\(what): \(error)") }
     }
 
-    /// The consecutive batches in the store; throws when a value is wrong.
+    /// The numbers of the consecutive batches in the store. Throws if a value is wrong.
     private func expect(_ engine: Engine, _ tree: TreeID, from first: Int) throws -> [Int] {
         let view = try engine.snapshot().index(tree)
         let count = Int(view.count) / Self.batch

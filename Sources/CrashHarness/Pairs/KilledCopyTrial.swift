@@ -3,10 +3,11 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamStore
 
-/// A process that makes a backup of a store, or salvages it, is killed at every operation. The next process makes the copy again in the same
-/// place, and then the power fails at every one of its operations.
+/// A process that makes a backup of a store, or salvages it, is killed at every operation. The next process makes the copy again at the same
+/// path. Then the power fails at every operation of the next process.
 ///
-/// The source stays whole. The place of the copy holds a whole copy or nothing, and a second copy over a whole one is refused.
+/// The source must stay complete. At the path of the copy there must be a complete copy or nothing, and a second copy over a complete one
+/// must be refused.
 struct KilledCopyTrial {
     enum Kind: String, CaseIterable { case backup, salvage }
 
@@ -15,9 +16,9 @@ struct KilledCopyTrial {
     let workload: GraphWorkload
     let kind: Kind
     let seed: UInt64
-    /// Of so many operations one is tried in a round; the others are left to other seeds.
+    /// Only one operation out of this number is tried in a round. Other seeds try the others.
     var stride = 4
-    /// Of so many operations of the next process, after one the power fails.
+    /// Of the operations of the next process, the power fails after one out of this number.
     var crashStride = 3
 
     static func all(_ seed: UInt64, _ run: Run) throws {
@@ -56,7 +57,7 @@ struct KilledCopyTrial {
         }
     }
 
-    /// The next process: a whole copy is left alone, and anything else of the first process is no hindrance.
+    /// The next process makes the copy again. It must succeed after an incomplete copy, and be refused if there is a complete one.
     private func copyAgain(on disk: SimulatedDisk) throws {
         let isThere = try disk.exists(Self.target)
         do {
@@ -73,7 +74,7 @@ struct KilledCopyTrial {
         try workload.judge(image)
     }
 
-    /// Opens the copy, which holds every step.
+    /// Opens the copy, which must contain all steps.
     private func judgeCopy(on disk: SimulatedDisk) throws {
         let container = try workload.open(disk, at: Self.target)
         try container.performAndWait { context in

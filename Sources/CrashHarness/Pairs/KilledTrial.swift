@@ -1,8 +1,8 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A process is killed at every operation of a workload. The cache keeps its writes, the next process recovers from them and
-/// continues. Then a power failure is simulated at every one of its operations.
+/// A process is killed at every operation of a workload. The cache of the system keeps its writes. The next process recovers from these and
+/// continues. Then a power failure is simulated at every operation of the next process.
 enum KilledTrial {
     static func all(of workload: SimulatedWorkload, _ seed: UInt64, _ run: Run) throws {
         let disk = SimulatedDisk()

@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Two consecutive faults on a simulated disk: the second happens after or during the recovery from the first.
+/// Two faults in succession on a simulated disk. The second one happens after or during the recovery from the first one.
 ///
-/// By `seed % 8`: 0, 3, 5 kill a process, then the power fails; 1, 4, 6 fail a sync, then the power fails; 2 fails two calls; 7 alternates
-/// between a full disk with a crash, and the kill of a process that copies a store with a power failure.
+/// The case depends on `seed % 8`. 0, 3, 5: a process is killed, then the power fails. 1, 4, 6: a sync fails, then the power fails. 2: two calls
+/// fail. 7: alternately a full disk, then a crash; and the kill of a process that copies a store, then a power failure.
 enum PairsMode: Mode {
     static let name = "pairs"
     static let summary = "two faults in a row on a simulated disk: kills, failed syncs, full disks, failing calls, crashes"
@@ -19,7 +19,7 @@ enum PairsMode: Mode {
         }
     }
 
-    /// Simulates a power failure at every operation from a given one. The name of each image starts with the name of the first fault.
+    /// Simulates a power failure at every operation from a given one on. The name of each image starts with the name of the first fault.
     static func crash(
         _ disk: SimulatedDisk, after first: String, from start: Int = 0, _ enumerator: CrashEnumerator, _ run: Run,
         _ judge: (CrashEnumerator.Image) throws -> Void
@@ -32,7 +32,7 @@ enum PairsMode: Mode {
         }
         do {
             _ = try enumerator.crash(disk) { image in
-                // Torn writes have many forms; each first fault is combined with some of them.
+                // Torn writes have many forms. Each first fault is combined with only some of them.
                 if image.name.contains(":piece "), enumerator.only == nil, !isOneOf(8, image.name + first) { return }
                 try run.trying(first + " > " + image.name, as: unit)
                 try judge(image)
@@ -42,7 +42,7 @@ enum PairsMode: Mode {
         }
     }
 
-    /// Selects about one name in `count`, by its hash.
+    /// Selects about one name out of `count`, by its hash.
     static func isOneOf(_ count: Int, _ name: String) -> Bool { name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % UInt64(count) == 0 }
 
     /// True if the run includes the cases with this first fault.
@@ -50,7 +50,7 @@ enum PairsMode: Mode {
         run.options.replay.map { $0 == first || $0.hasPrefix(first + " > ") } ?? true
     }
 
-    /// Few choices per crash point, because there are many points.
+    /// An enumerator with few images per crash point, because there are many points.
     static func enumerator(seed: UInt64) -> CrashEnumerator {
         var enumerator = CrashEnumerator(seed: seed)
         enumerator.subsetsUpTo = 2
@@ -60,7 +60,7 @@ enum PairsMode: Mode {
 }
 
 extension EngineOracle {
-    /// Judges about one image in eight completely, and of the others the recovered transaction and the content.
+    /// Judges about one image out of eight completely. Of the others, it judges only the recovered transaction and the content.
     func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
         if PairsMode.isOneOf(8, image.name) { return try judge(image) }
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
@@ -71,7 +71,7 @@ extension EngineOracle {
         try expectContent(engine)
     }
 
-    /// Opens a store after a first fault, continues in one of several ways, and marks the acknowledged commits.
+    /// Opens a store after a first fault and continues in one of several ways. Marks the acknowledged commits.
     func goOn(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
         let engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
         let found = try newest(in: engine.snapshot())
@@ -87,7 +87,7 @@ extension EngineOracle {
         try engine.close()
     }
 
-    /// The actions of the process that opens the store after a first fault.
+    /// The actions of the process that opens the store after the first fault.
     enum Ending: String, CaseIterable {
         case closes = "closed again"
         case commitsAndCloses = "two commits and closed"

@@ -1,7 +1,7 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit is
+/// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit may be
 /// missing, neither in the next process nor after a power failure.
 struct TwoCallsTrial {
     /// The failures of the two calls.
@@ -22,9 +22,9 @@ struct TwoCallsTrial {
 
     let workload: SimulatedWorkload
     let kind: Kind
-    /// The number of successful calls before the first failure.
+    /// The number of calls that succeed before the first failure.
     let first: Int
-    /// The number of calls before the second failure, including the first failing one.
+    /// The number of calls before the second failure, including the one that failed first.
     let second: Int
 
     var name: String { "\(kind.name) at calls \(first) and \(second)" }
@@ -38,7 +38,7 @@ struct TwoCallsTrial {
         run.add("workloads failed at every two calls")
     }
 
-    /// All second calls for a first one; false when the workload has no further such call.
+    /// Runs all second failures for a first one. Returns false if the workload has no call with the index `first`.
     private static func row(of workload: SimulatedWorkload, _ kind: Kind, _ first: Int, _ run: Run) throws -> Bool {
         var second = first + 1
         while true {
@@ -48,7 +48,7 @@ struct TwoCallsTrial {
         }
     }
 
-    /// The number of calls that failed.
+    /// Runs the trial, and returns the number of calls that failed.
     private func perform(_ run: Run) throws -> Int {
         let disk = SimulatedDisk()
         try Engine.open(EngineOracle.path, fileSystem: disk, options: workload.oracle.options).close()
@@ -66,7 +66,7 @@ struct TwoCallsTrial {
         return fired
     }
 
-    /// Runs the workload, and its rest in a second process if the first one could not continue.
+    /// Runs the workload. Then a second process continues it.
     private func attempt(on faults: FaultInjector, _ disk: SimulatedDisk) throws {
         var engine: Engine?
         do { try workload.perform(on: faults, marking: disk, &engine) } catch is EngineError {}
@@ -75,7 +75,7 @@ struct TwoCallsTrial {
         do {
             try workload.oracle.goOn(on: faults, .commitsAndCloses, marking: disk)
         } catch let error as EngineError {
-            // A wrong result is always a finding; an error is not, while a call fails.
+            // While calls fail, an error is expected. A wrong result is always a finding.
             guard [.inputOutput, .full, .durabilityLost].contains(error.code) else { throw error }
         }
     }

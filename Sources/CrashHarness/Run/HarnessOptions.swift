@@ -8,7 +8,7 @@ struct HarnessOptions {
     var seed: UInt64?
     var figures: String?
     var replay: String?
-    /// Set by a supervising process: the file in which the run records its current case.
+    /// The file in which the run records its current case. Set by a supervising process.
     var trail: String?
     /// Options of a single mode, by name: `--mutants 3` is `["mutants": "3"]`.
     var extras: [String: String] = [:]
@@ -42,7 +42,7 @@ struct HarnessOptions {
         return value
     }
 
-    /// The command that replays one case.
+    /// The command line that replays one case.
     func replayCommand(_ seed: UInt64, _ name: String) -> String {
         let extras = extras.sorted { $0.key < $1.key }.map { " --\($0.key) \($0.value)" }.joined()
         return "crash-harness \(command) --seed \(seed)\(extras) --replay '\(name)'"

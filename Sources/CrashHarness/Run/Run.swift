@@ -1,8 +1,8 @@
 import Foundation
 
-/// One run of a mode: rounds over seeds until the limit of time or count is reached, with figures.
+/// One run of a mode: rounds with ascending seeds until the limit of time or count is reached. Collects figures.
 final class Run {
-    /// Thrown by `trying` when the limit of time or count is reached; a mode's round passes it on.
+    /// Thrown by `trying` when the limit of time or count is reached. A round rethrows it.
     struct IsOver: Error {}
 
     let mode: any Mode.Type
@@ -13,11 +13,11 @@ final class Run {
     private var seed: UInt64
     private var current = ""
     private var progress: Progress
-    /// The file through which a supervising process sees the current case.
+    /// The file from which a supervising process reads the current case.
     private let trail: Trail?
     private let start = ContinuousClock.now
     private var deadline: ContinuousClock.Instant?
-    /// Reading the clock costs more than many cases.
+    /// The number of cases until the clock is read again, because a read of the clock takes longer than many cases.
     private var casesUntilClock = 0
 
     init(_ mode: any Mode.Type, _ options: HarnessOptions) throws {
@@ -34,11 +34,11 @@ final class Run {
         if options.replay != nil { deadline = nil }
     }
 
-    // MARK: What a mode calls
+    // MARK: Calls of a mode
 
-    /// Records the case that begins, under its name for `--replay`, and counts it, by default in the mode's unit.
+    /// Records that a case begins, by its name for `--replay`. Increments a figure, by default the mode's unit.
     ///
-    /// Throws `IsOver` when the limit is reached. In a replay, only the requested case is counted.
+    /// Throws `IsOver` if the limit is reached. A replay counts only the requested case.
     func trying(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
         if let count = options.count, figures[mode.unit, default: 0] >= count { throw IsOver() }
         casesUntilClock -= 1
@@ -48,13 +48,13 @@ final class Run {
         figures[figure ?? mode.unit, default: 0] += 1
     }
 
-    /// Records the current part of a case with several long parts, as a sign of progress; counts nothing.
+    /// Records the current part of a long case as a sign of progress. Counts nothing.
     func doing(_ part: String) {
         current = part
         trail?.note(seed, part)
     }
 
-    /// True when the limit of time or count is reached, for a round that counts in hundreds.
+    /// True if the limit of time or count is reached. For a round that counts several hundred operations at once.
     var isOver: Bool {
         if let count = options.count, figures[mode.unit, default: 0] >= count { return true }
         do {
@@ -66,12 +66,12 @@ final class Run {
         }
     }
 
-    /// True when a case is to be run: every case, unless one was requested by name.
+    /// True if a case is part of this run: each case, or only the one that `--replay` names.
     func includes(_ name: @autoclosure () -> String) -> Bool {
         options.replay.map { $0 == name() } ?? true
     }
 
-    /// True for `--only migrations`.
+    /// True if the option `--only migrations` is set.
     var isForMigrations: Bool {
         get throws {
             guard let only = options.extras["only"] else { return false }
@@ -80,12 +80,12 @@ final class Run {
         }
     }
 
-    /// Adds to a figure, such as "nested images".
+    /// Adds to a figure, for example "nested images".
     func add(_ figure: String, _ count: Int = 1) {
         figures[figure, default: 0] += count
     }
 
-    /// Adds a name to a list that the figures show with its count, such as the sync sites covered.
+    /// Adds a name to a list, for example of the covered sync sites. The figures contain the list.
     func cover(_ list: String, _ name: String) {
         lists[list, default: []].insert(name)
     }
@@ -105,7 +105,7 @@ final class Run {
 
     // MARK: Performing
 
-    /// Runs rounds until the limit is reached or there is a finding; prints figures and returns the exit status.
+    /// Runs rounds until the limit is reached or a case fails. Prints the figures and returns the exit status.
     func perform() throws -> Int32 {
         Terminal.line("\(mode.name): seed \(seed), commit \(Commit.current)")
         let first = seed

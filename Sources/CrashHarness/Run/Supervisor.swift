@@ -1,21 +1,21 @@
 import Foundation
 
-/// Runs a mode in a child process, and reports its trap or hang as a finding.
+/// Runs a mode in a child process, and reports a trap or hang of the child as a finding.
 struct Supervisor {
     private let options: HarnessOptions
     private let program: URL
     private let words: [String]
-    /// A case that takes longer counts as a hang.
+    /// The longest time for a case. A longer one is a hang.
     private let caseSecondsMax: Double
 
-    /// - Parameter program: The executable of the child, which gets these arguments and the path of the trail.
+    /// - Parameter program: The executable of the child. It gets `words` and the path of the trail as arguments.
     init(
         _ options: HarnessOptions, program: URL = Self.executable, words: [String], caseSecondsMax: Double = 300
     ) {
         (self.options, self.program, self.words, self.caseSecondsMax) = (options, program, words, caseSecondsMax)
     }
 
-    /// The child's exit status, or 1 after a trap or a hang.
+    /// Runs the child, and returns its exit status, or 1 after a trap or a hang.
     func run() throws -> Int32 {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("crash-harness-\(UInt64.random(in: 0 ... .max)).trail").path
@@ -26,9 +26,9 @@ struct Supervisor {
         child.arguments = words + ["--trail", path]
         child.standardInput = FileHandle.nullDevice
         var environment = ProcessInfo.processInfo.environment
-        // The runtime's backtracer takes minutes; a replay prints the backtrace.
+        // The backtracer of the Swift runtime takes minutes. A replay prints the backtrace.
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        // Every recovery allocates and frees the same few large blocks; returning them to the system in between would be slower.
+        // Every recovery allocates and frees the same few large blocks. It would be slower if the C library returned them to the system each time.
         environment["MALLOC_MMAP_THRESHOLD_"] = String(64 << 20)
         environment["MALLOC_TRIM_THRESHOLD_"] = String(256 << 20)
         child.environment = environment
@@ -40,14 +40,14 @@ struct Supervisor {
         return try finding("the process ended by signal \(child.terminationStatus)", trail)
     }
 
-    /// This executable; in tests, the one that was built beside them.
+    /// The path of this executable. In tests, the path of the executable that was built with them.
     static var executable: URL {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         let url = URL(fileURLWithPath: path)
         return url.pathExtension == "xctest" ? url.deletingLastPathComponent().appendingPathComponent("crash-harness") : url
     }
 
-    /// Returns when the child has ended; true if it was killed because it made no progress.
+    /// Waits until the child has ended. Returns true if it was killed because it made no progress.
     private func watch(_ child: Process, _ trail: Trail) -> Bool {
         var notes = trail.notes
         var since = ContinuousClock.now

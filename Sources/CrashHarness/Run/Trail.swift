@@ -1,6 +1,6 @@
 import Foundation
 
-/// The current case of a run, in memory shared through a file, so that another process can report it after a trap or a hang.
+/// The current case of a run, in memory that is shared through a file. So another process can report it after a trap or a hang.
 ///
 ///      0          8       16       18        1024
 ///      +----------+-------+--------+---------+

@@ -2,7 +2,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamThreads
 
-/// Generates the schedules of a workload from its first run.
+/// Generates the schedules of a workload, from the number of points in its first run.
 struct ScheduleExplorer {
     private var random: SimulationRandom
     /// The number of points at which a preemption is possible.
@@ -19,7 +19,7 @@ struct ScheduleExplorer {
     /// The number of schedules with at most two preemptions.
     var countOfTwo: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
 
-    /// All of them, fewer preemptions first.
+    /// All schedules with at most two preemptions, those with fewer first.
     func all() -> [Schedule] {
         let ones = (0..<points).flatMap { point in
             (0..<others).map { Schedule.Preemption(point: point, target: $0) }
@@ -31,8 +31,8 @@ struct ScheduleExplorer {
         return schedules
     }
 
-    /// A random schedule: usually with one or two preemptions, sometimes with up to six. In every other schedule, the successor of a
-    /// waiting thread is random.
+    /// A random schedule. Usually it has one or two preemptions, sometimes up to six. In every other schedule, the thread that runs after a
+    /// thread begins to wait is chosen at random.
     mutating func sample() -> Schedule {
         let count = [1, 2, 2, 2, 2, 2, 2, Int.random(in: 3...6, using: &random)].randomElement(using: &random)!
         var chosen: Set<Int> = []

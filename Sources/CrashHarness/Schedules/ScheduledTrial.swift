@@ -2,7 +2,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import Synchronization
 
-/// One engine used by scheduled threads, and the commits acknowledged to them.
+/// One engine that scheduled threads use, and the commits that were acknowledged to them.
 final class ScheduledTrial: Sendable {
     private let oracle: EngineOracle
     private let engine: Engine
@@ -23,7 +23,7 @@ final class ScheduledTrial: Sendable {
         acknowledged = Atomic(newest)
     }
 
-    // MARK: What the threads do
+    // MARK: Actions of the threads
 
     func act(_ role: ScheduledWorkload.Role, lazily: Durability) throws {
         do {
@@ -39,7 +39,7 @@ final class ScheduledTrial: Sendable {
             case .closer: try engine.close()
             }
         } catch let error as EngineError where mayClose && error.code == .closed {
-            // The errors of a store that is closed during use.
+            // A closed store refuses calls; this is expected.
         }
     }
 
@@ -54,7 +54,7 @@ final class ScheduledTrial: Sendable {
         commits.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Changes everything and aborts.
+    /// Makes the changes of the next transaction and aborts it.
     private func waver() throws {
         let transaction = try engine.begin()
         try oracle.change(transaction, try oracle.next(for: transaction))
@@ -72,15 +72,15 @@ final class ScheduledTrial: Sendable {
             last = number
             for _ in 0..<2 {
                 guard try oracle.digest(snapshot) == oracle.digests[Int(number)] else {
-                    throw Finding("a reader of transaction \(number) sees another content")
+                    throw Finding("a reader of transaction \(number) sees wrong content")
                 }
             }
         }
     }
 
-    // MARK: Afterwards
+    // MARK: Judging
 
-    /// Throws unless every acknowledged commit is present, and the store is intact and can be opened again.
+    /// Throws unless every acknowledged commit is present, the store passes the check, and it can be opened again.
     func judge() throws {
         let goal = newest + commits.load(ordering: .sequentiallyConsistent)
         if !mayClose {

@@ -2,12 +2,12 @@ import HornbeamEngine
 import HornbeamSimulation
 import HornbeamThreads
 
-/// The threads of a schedule. Their roles and numbers of actions are derived from a seed.
+/// The threads of a schedule. A seed determines their roles and the number of their actions.
 struct ScheduledWorkload: CustomStringConvertible {
     enum Role: Hashable {
-        /// Commits this number of transactions, lazily or synced.
+        /// Commits this number of transactions, with lazy or full durability.
         case writer(Int, isLazy: Bool)
-        /// Begins a transaction, changes rows and aborts, then commits one.
+        /// Changes rows in a transaction and aborts it, then commits another one.
         case waverer
         case checkpoint(Int)
         /// Runs the work of the background thread.
@@ -51,10 +51,10 @@ struct ScheduledWorkload: CustomStringConvertible {
     private let base: SimulatedDisk
     private let transactionsBefore: UInt64
 
-    /// Infinite, because pauses that depend on the clock would make runs unrepeatable.
+    /// Practically infinite: pauses that depend on the clock would make runs unrepeatable.
     private static let lazily = Durability.lazy(maxDelay: .seconds(1_000_000))
 
-    /// Derives everything from a seed, except given roles.
+    /// Derives the whole workload from a seed, except for the roles if they are given.
     init(seed: UInt64, roles: [Role]? = nil) throws {
         var random = SimulationRandom(seed: seed)
         let drawn = Self.roles(&random)
@@ -76,7 +76,7 @@ struct ScheduledWorkload: CustomStringConvertible {
     }
 
     private static func roles(_ random: inout SimulationRandom) -> [Role] {
-        // Two threads with one action each, so that all schedules can be run.
+        // Two threads with one action each have so few schedules that all can be run.
         let isTiny = Int.random(in: 0..<8, using: &random) == 0
         func times() -> Int { isTiny ? 1 : Int.random(in: 1...2, using: &random) }
         func writer() -> Role { .writer(times(), isLazy: Int.random(in: 0..<3, using: &random) == 0) }
@@ -98,7 +98,7 @@ struct ScheduledWorkload: CustomStringConvertible {
 
     // MARK: Performing
 
-    /// Runs the threads in the order of a schedule and judges their results and the store.
+    /// Runs the threads in the order of a schedule. Judges their results and the store.
     func perform(_ schedule: Schedule) throws -> Result {
         let disk = base.copy()
         disk.mark(.acknowledged(transactionsBefore))
@@ -117,7 +117,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)
     }
 
-    /// Crashes the disk at a few points of a schedule; returns the number of images judged.
+    /// Crashes the disk at a few operations of a schedule. Returns the number of images that were judged.
     func crash(_ disk: SimulatedDisk) throws -> Int {
         var enumerator = CrashEnumerator(seed: oracle.seed)
         enumerator.subsetsUpTo = 2

@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamThreads
 
-/// Runs writers, readers, checkpoints and upkeep in every order that a few preemptions produce.
+/// Runs writers, readers, checkpoints and upkeep in the orders that a few preemptions produce.
 ///
-/// Most concurrency errors need at most two preemptions at the right points. So for a small workload all schedules with up to two are
-/// run, and for others a random sample, which includes some with more.
+/// Most concurrency errors need at most two preemptions at the right points. For a small workload, all schedules with up to two preemptions
+/// are run. For other workloads, a random sample is run, which includes some schedules with more preemptions.
 enum SchedulesMode: Mode {
     static let name = "schedules"
     static let summary = "threads that take turns in chosen orders: races, lost wake-ups, deadlocks"
@@ -14,7 +14,7 @@ enum SchedulesMode: Mode {
     private static let samplesPerRound = 600
     /// A workload with at most this number of schedules with two preemptions is explored completely.
     private static let fullRoundMax = 12_000
-    /// The disk is crashed after every n-th schedule.
+    /// The disk is crashed after one schedule out of this number.
     private static let crashEvery = 24
 
     static func round(_ seed: UInt64, _ run: Run) throws {

@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// A workload with a backup at its end: a folder with the backup's name is complete, and an acknowledged backup stays.
+/// A workload with a backup at its end. If a folder with the backup's name exists, the backup is complete. An acknowledged backup survives a crash.
 struct BackupTrial {
     private static let path = "backup.hornbeam"
-    /// The number of the backup among the acknowledged commits; no workload has so many transactions.
+    /// The number that marks the backup among the commits. No workload has so many transactions.
     private static let promise: UInt64 = 1 << 32
 
     let workload: SimulatedWorkload
@@ -19,7 +19,7 @@ struct BackupTrial {
         disk.mark(.acknowledged(Self.promise))
     }
 
-    /// Judges the store as usual, and the backup if a folder with its name exists.
+    /// Judges the store, and also the backup if a folder with its name exists.
     func judge(_ image: CrashEnumerator.Image) throws {
         let newest = workload.newest
         try workload.oracle.judge(

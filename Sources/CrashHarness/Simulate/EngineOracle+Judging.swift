@@ -23,7 +23,7 @@ extension EngineOracle {
         return digest
     }
 
-    /// Throws unless the content equals that after the store's newest transaction.
+    /// Throws unless the content is the state after the store's newest transaction.
     func expectContent(_ engine: Engine) throws {
         let snapshot = try engine.snapshot()
         let number = try newest(in: snapshot)
@@ -33,15 +33,15 @@ extension EngineOracle {
         }
     }
 
-    /// Throws unless the content is correct and the check finds no fault.
+    /// Throws unless the content is correct and the check finds no problem.
     func expectSound(_ engine: Engine) throws {
         try expectContent(engine)
         let report = try engine.check()
         guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
     }
 
-    /// Opens a store after a crash and judges it. It must have a state between the last acknowledged and the last submitted transaction, be
-    /// intact, and accept new commits.
+    /// Opens a store after a crash and judges it. It must have a state between the last acknowledged and the last submitted transaction, pass the
+    /// check, and accept new commits.
     func judge(_ image: CrashEnumerator.Image) throws {
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
         let found = try newest(in: engine.snapshot())
@@ -60,8 +60,8 @@ extension EngineOracle {
         try again.close()
     }
 
-    /// Opens a store after a crash with syncs that did nothing. Commits may be missing, but the content must be one of the
-    /// states, or the opening must report the loss.
+    /// Opens a store after a crash with syncs that had no effect. Commits may be missing, but the content must be one of the
+    /// states, or opening or reading must report the damage.
     func judgeAfterLies(_ image: CrashEnumerator.Image) throws {
         let engine: Engine
         do throws(EngineError) {

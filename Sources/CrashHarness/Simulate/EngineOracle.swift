@@ -1,11 +1,11 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Transactions that are derived from their number, and the state after each of them.
+/// Transactions that are derived from their numbers, and the state after each of them.
 ///
-/// Transaction 1 creates an index and a table; each later one changes both. A stored value contains the number of the
-/// newest one, because the engine's own numbers include those of upkeep. So the whole content of any
-/// reopened state is known.
+/// Transaction 1 creates an index and a table. Each later one changes both. One stored value is the number of the newest
+/// transaction, because the engine's own numbers include those of upkeep. So the expected content of any
+/// reopened store is known.
 struct EngineOracle {
     struct State: Equatable {
         var entries: [[UInt8]: [UInt8]] = [:]
@@ -45,10 +45,10 @@ struct EngineOracle {
         case deleteRows([UInt64])
         case patch([UInt64], Int64)
         case add([UInt64], Int64)
-        /// Deletes the entries whose values begin with one of these numbers.
+        /// Deletes the entries whose values begin with one of these row keys.
         case deleteEntries([UInt64])
 
-        /// The number at the beginning of a value; 0, meaning none, for short values.
+        /// The row key at the beginning of a value; 0, which is no row key, for short values.
         static func rowKey(_ value: [UInt8]) -> UInt64 {
             value.count < 8 ? 0 : value.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
         }
@@ -58,9 +58,9 @@ struct EngineOracle {
     let options: EngineOptions
     /// The digest of the state after each transaction.
     let digests: [ContentDigest]
-    /// The changes of the first transactions; numbers 0 and 1 have none.
+    /// The changes of the transactions that were computed in advance, by number; numbers 0 and 1 have none.
     private let planned: [[Change]]
-    /// Every n-th transaction is large enough to be committed by a checkpoint.
+    /// Each transaction whose number is divisible by this one is large enough to be committed by a checkpoint.
     let bigEvery: UInt64
 
     init(seed: UInt64 = 1, transactions: UInt64, bigEvery: UInt64 = 9, options: EngineOptions = EngineOracle.smallest) {
@@ -81,7 +81,7 @@ struct EngineOracle {
         self.digests = digests
     }
 
-    /// The number of the last transaction with a precomputed state.
+    /// The number of the last transaction whose state was computed in advance.
     var last: UInt64 { UInt64(digests.count - 1) }
 
     /// The changes of a transaction.
@@ -90,7 +90,7 @@ struct EngineOracle {
         return EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
     }
 
-    /// Sizes with which pages split, logs rotate and checkpoints run within a few transactions.
+    /// Sizes for which pages split, log segments rotate and checkpoints run within a few transactions.
     static let smallest: EngineOptions = {
         var options = EngineOptions()
         options.pageSize = 512
@@ -108,7 +108,7 @@ struct EngineOracle {
     private static func changes(_ number: UInt64, seed: UInt64, isBig: Bool, pageSize: Int) -> [Change] {
         var random = SimulationRandom(seed: number &* 7919 &+ seed &* 104_729)
         if number % 4 == 3, !isBig {
-            // On the log-first fast path the log is written before the trees are changed.
+            // Small enough for the log-first fast path, which writes the log before it changes the trees.
             return [
                 .put(Array("key \(Int.random(in: 0..<60, using: &random))".utf8), value(number, 20)),
                 .row(.random(in: 1...80, using: &random), OracleRow.random(pageSize: pageSize, &random)),
@@ -134,7 +134,7 @@ struct EngineOracle {
         }
     }
 
-    /// The value that a transaction puts into the index. Large values, which may lie outside the tree, have another prefix than short ones.
+    /// The value that a transaction puts into the index. Large values, which may be stored outside the tree, have another prefix than short ones.
     private static func value(_ number: UInt64, _ length: Int) -> [UInt8] {
         let first = length < 100 ? 0 : 1
         return (first..<first + length).map { UInt8(truncatingIfNeeded: $0 &* Int(number)) }
@@ -148,14 +148,14 @@ struct EngineOracle {
     /// The number of the newest transaction in a snapshot; 0 for an empty store.
     func newest(in snapshot: Snapshot) throws -> UInt64 { Self.number(try snapshot.value(Self.newest)) }
 
-    /// The number of a new transaction: one more than the newest in its base.
+    /// The number for a new transaction: the newest number in its base, plus one.
     func next(for transaction: WriteTransaction) throws -> UInt64 { Self.number(try transaction.value(Self.newest)) + 1 }
 
     private static let newest = "newest"
 
     private static func number(_ bytes: [UInt8]?) -> UInt64 { (bytes ?? []).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// Commits the transaction after the newest one. Marks on the disk when it is submitted and when it is acknowledged.
+    /// Commits the transaction after the newest one. Marks on the disk the times at which it is submitted and acknowledged.
     func commitNext(to engine: Engine, _ durability: Durability = .full, disk: SimulatedDisk?) throws {
         let transaction = try engine.begin()
         let number = try next(for: transaction)
@@ -165,7 +165,7 @@ struct EngineOracle {
         if durability == .full { disk?.mark(.acknowledged(number)) }
     }
 
-    /// Applies the changes of the transaction with a number.
+    /// Applies the changes of a transaction, which its number determines.
     func change(_ transaction: WriteTransaction, _ number: UInt64) throws {
         if number == 1 {
             _ = try transaction.createIndex(named: "index")

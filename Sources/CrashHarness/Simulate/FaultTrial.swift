@@ -1,7 +1,7 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// One call of a workload fails, or every call from it on; afterwards no acknowledged commit is missing.
+/// One call of a workload fails, or all calls from it on. Afterwards, no acknowledged commit may be missing.
 struct FaultTrial {
     /// A kind of failure, and the calls that can fail with it.
     struct Kind {
@@ -11,7 +11,7 @@ struct FaultTrial {
     }
 
     static let kinds: [Kind] = {
-        // A failed close cannot be handled, and the engine ignores it.
+        // A failed close cannot be handled; the engine ignores it.
         let all = Set(FileSystemCall.allCases).subtracting([.close])
         let syncs: Set<FileSystemCall> = [.sync, .syncDirectory]
         return [
@@ -28,13 +28,13 @@ struct FaultTrial {
 
     let workload: SimulatedWorkload
     let kind: Kind
-    /// The number of successful matching calls before the failure.
+    /// The number of matching calls that succeed before the failure.
     let index: Int
     let isSticky: Bool
 
     var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index)" }
 
-    /// Every kind of failure at every call, once and permanently.
+    /// Runs a trial for every kind of failure at every call, once for a single failure and once for a permanent one.
     static func all(of workload: SimulatedWorkload, _ run: Run) throws {
         for kind in kinds {
             for isSticky in [false, true] {
@@ -50,7 +50,7 @@ struct FaultTrial {
         run.add("workloads failed at every call")
     }
 
-    /// False when the workload has no further such call.
+    /// Returns false if the workload has no call with this index.
     private func run(_ run: Run) throws -> Bool {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
@@ -69,7 +69,7 @@ struct FaultTrial {
         return true
     }
 
-    /// Data that could be read must stay readable; a store that is not poisoned must accept further commits.
+    /// Checks that the engine still works: readable data stays readable, and a store that is not poisoned accepts further commits.
     private func goOn(_ engine: Engine?, after failure: EngineError?, _ disk: SimulatedDisk) throws {
         guard let engine else { return }
         try workload.oracle.expectSound(engine)
@@ -79,7 +79,7 @@ struct FaultTrial {
             guard failure != nil, error.code == .durabilityLost else { throw error }
             return
         }
-        // After a commit that failed before its trees were changed, a checkpoint does not wait for a sync.
+        // A commit can fail before it changes the trees. Then a checkpoint does not wait for its sync, and succeeds.
         if engine.failure != nil { return try expectRefusal(of: engine) }
         let next = try min(workload.oracle.newest(in: engine.snapshot()) + 2, workload.oracle.last)
         try workload.oracle.commit(to: engine, through: next, disk: disk)
@@ -95,7 +95,7 @@ struct FaultTrial {
         throw Finding("a poisoned store takes a transaction")
     }
 
-    /// Judges the disk as the process left it, and after crashes at some moments.
+    /// Judges the disk as the process left it, and after crashes at some operations.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         let oracle = workload.oracle
         let bounds = disk.promises

@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// A row of the oracle's table in the model: nil means null.
+/// A row of the table in the oracle's model. Nil means null.
 struct OracleRow: Equatable {
     var long: Int64?
     var flag: Bool?
@@ -14,7 +14,7 @@ struct OracleRow: Equatable {
         Column(id: ColumnID(5), kind: .bytes),
     ])
 
-    /// Usually small; sometimes larger than a page.
+    /// A random row. Usually small, sometimes larger than a page.
     static func random(pageSize: Int, _ random: inout some RandomNumberGenerator) -> OracleRow {
         func maybe<T>(_ value: T) -> T? { Int.random(in: 0..<4, using: &random) == 0 ? nil : value }
         let large = Int.random(in: 0..<40, using: &random) == 0 ? pageSize * 2 : pageSize / 16
@@ -55,7 +55,7 @@ struct OracleRow: Equatable {
         }
     }
 
-    /// Has the effect of `add(to:)` for the row in a view, without copying its bytes.
+    /// Adds the row in a view to a digest, like `add(to:)`, but without copying its bytes.
     static func add(_ view: RowView, to digest: inout ContentDigest) throws(EngineError) {
         digest.add(view.isNull(0) ? 1 << 40 : UInt64(bitPattern: view.load(0, as: Int64.self)))
         digest.add(view.isNull(1) ? 0 : view.bit(1) ? 2 : 1)
@@ -71,7 +71,7 @@ struct OracleRow: Equatable {
     }
 }
 
-/// A 64-bit digest of a content. Different contents have equal digests with a probability of 1 in 2⁶⁴.
+/// A 64-bit digest of the content. Different contents have equal digests with a probability of about 1 in 2⁶⁴.
 struct ContentDigest: Equatable {
     private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 

@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Crashes a workload at every operation on a simulated disk, makes every call fail, and opens the resulting stores.
+/// Crashes workloads at every operation on a simulated disk, or makes every call fail, and judges the resulting stores.
 ///
-/// Of eight seeds, five crash the engine, one a backup, one makes calls fail, one uses object graphs. Every tenth of the engine's seeds
-/// crashes a migration instead, or makes its calls fail. With `--only migrations` all seeds do.
+/// Of eight seeds, five crash the engine, one crashes a backup, one makes calls fail, and one uses object graphs. Every tenth of the seeds for
+/// the engine crashes a migration instead, or makes its calls fail. With `--only migrations`, all seeds do so.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -70,7 +70,7 @@ enum SimulateMode: Mode {
         try crash(disk, enumerator, run, workload.judge)
     }
 
-    /// Judges every image that the enumerator makes of a disk. A few of them are crashed again during recovery.
+    /// Judges every image that the enumerator makes of a disk. Crashes some of the images again during recovery.
     static func crash(
         _ disk: SimulatedDisk, _ enumerator: CrashEnumerator, _ run: Run, _ judge: (CrashEnumerator.Image) throws -> Void
     ) throws {

@@ -2,7 +2,7 @@ import HornbeamEngine
 import HornbeamSimulation
 import Synchronization
 
-/// The operations on a simulated disk before its crash. Sizes and steps are derived from a seed.
+/// The operations on a simulated disk before a crash. A seed determines the sizes and steps.
 struct SimulatedWorkload {
     enum Step {
         case commit(Durability)
@@ -14,7 +14,7 @@ struct SimulatedWorkload {
     let steps: [Step]
     /// The number of the last transaction.
     let newest: UInt64
-    /// All subsets of the unsynced writes are tried when there are at most this many.
+    /// The largest number of unsynced writes for which the enumerator tries all subsets of them.
     let subsetsUpTo: Int
 
     init(seed: UInt64, length: ClosedRange<Int> = 8...40, sizes: EngineOptions? = nil) {
@@ -25,7 +25,7 @@ struct SimulatedWorkload {
         var steps: [Step] = []
         for _ in 0..<count {
             let lazy = isLazy && Int.random(in: 0..<3, using: &random) == 0
-            // Infinite, because a sync that depends on the clock would make runs unrepeatable.
+            // Practically infinite: a sync that depends on the clock would make runs unrepeatable.
             steps.append(.commit(lazy ? .lazy(maxDelay: .seconds(1_000_000)) : .full))
             if Int.random(in: 0..<12, using: &random) == 0 { steps.append(.checkpoint) }
             if Int.random(in: 0..<20, using: &random) == 0 { steps.append(.reopen) }
@@ -47,19 +47,19 @@ struct SimulatedWorkload {
         options.pageFileBytes = [8192, 65_536, 4 << 20].randomElement(using: &random)!
         let segment = [12288, 16384, 32768].randomElement(using: &random)!
         let salts = SaltSequence(seed: random.next())
-        // Segments of one length are recycled after two checkpoints.
+        // Only segments of equal length are recycled, after two checkpoints.
         let largest = segment * Int.random(in: 1...2, using: &random)
         options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: largest, salt: salts.next)
         return options
     }
 
-    /// Runs all steps. Marks submitted and acknowledged commits on `disk`; `fileSystem` may be a faulty layer over it.
+    /// Runs all steps. Marks submitted and acknowledged commits on `disk`. `fileSystem` may inject faults into the calls of the disk.
     func perform(on fileSystem: any FileSystem, marking disk: SimulatedDisk) throws {
         var engine: Engine?
         try perform(on: fileSystem, marking: disk, &engine)
     }
 
-    /// Passes the engine that was open last to the caller, even after an error.
+    /// Runs all steps, and stores the last open engine in `engine`, even if a step throws.
     func perform(
         on fileSystem: any FileSystem, marking disk: SimulatedDisk, _ engine: inout Engine?,
         beforeStep: (Int) -> Void = { _ in }
@@ -85,7 +85,7 @@ struct SimulatedWorkload {
     }
 }
 
-/// Salts of log segments from a seed, so that two runs write the same bytes.
+/// Generates the salts of log segments from a seed, so that two runs write the same bytes.
 private final class SaltSequence: Sendable {
     private let random: Mutex<SimulationRandom>
 

@@ -1,14 +1,14 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Skips one sync site after the other. Without it, a crash must lose or damage data; else the sync is unnecessary
-/// or the harness is not sensitive enough.
+/// Makes the syncs of one sync site after another ineffective. A crash must then lose or damage data. Otherwise the sync is unnecessary,
+/// or the harness does not detect its absence.
 enum SyncsMode: Mode {
     static let name = "syncs"
     static let summary = "each sync site of the engine skipped in turn; a crash must then lose data"
     static let unit = "removed syncs"
 
-    /// The number of workloads without a loss after which a sync counts as unnecessary.
+    /// The number of workloads to try. If none of them loses data, the sync is unnecessary.
     static let workloadsMax: UInt64 = 60
 
     static func round(_ seed: UInt64, _ run: Run) throws {
@@ -23,7 +23,7 @@ enum SyncsMode: Mode {
         run.add("rounds over all sites")
     }
 
-    /// The first image that must be rejected when a site's syncs report success without effect.
+    /// The first failed image in a workload for which the syncs of a site succeed without effect.
     static func loss(without site: SyncSite, from seed: UInt64, _ run: Run) throws -> CrashEnumerator.Failure? {
         for attempt in 0..<workloadsMax {
             let trial = site == .backup ? BackupTrial(seed: seed &+ attempt) : nil

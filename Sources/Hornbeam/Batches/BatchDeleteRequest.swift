@@ -5,8 +5,8 @@ public import HornbeamModel
 /// ```swift
 /// let result = try context.execute(BatchDeleteRequest(Event.self, predicate: Event.created < yesterday))
 /// ```
-/// Delete rules apply: cascades delete, nullified relationships are cleared, and a deny rule refuses the whole request. Hooks are not
-/// called. Contexts, fetched results and history receive the change as from a save.
+/// Delete rules apply: `cascade` deletes other objects, `nullify` clears their relationships, and `deny` refuses the whole request. Hooks are
+/// not called. Contexts, fetched results and history receive the changes like those of a save.
 public struct BatchDeleteRequest: Hashable, Sendable {
     /// Selects the objects to delete, with its predicate, order, limit and offset.
     public var fetch: FetchDescription
@@ -16,7 +16,7 @@ public struct BatchDeleteRequest: Hashable, Sendable {
     /// Deletes the results of a fetch.
     public init(fetch: FetchDescription) { self.fetch = fetch }
 
-    /// Deletes the objects of an entity that satisfy a predicate; all of them if it is nil.
+    /// Deletes the objects of an entity that satisfy a predicate. Without a predicate, deletes all of them.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.init(fetch: FetchDescription(entityName: entityName, predicate: predicate))
     }
@@ -24,13 +24,13 @@ public struct BatchDeleteRequest: Hashable, Sendable {
     /// Deletes the objects of a class that satisfy a predicate.
     ///
     /// - Parameters:
-    ///   - type: The class of the objects, whose `entityName` is the entity.
+    ///   - type: The class of the objects. Its `entityName` is the entity.
     ///   - predicate: The condition of the objects to delete; nil for all.
     public init(_ type: ManagedObject.Type, predicate: FetchPredicate? = nil) {
         self.init(entityName: type.entityName, predicate: predicate)
     }
 
-    /// Deletes objects by their IDs, which must belong to one entity; objects that are already deleted are skipped.
+    /// Deletes objects by their IDs, which must belong to one entity. Skips objects that are already deleted.
     public init(entityName: String, objectIDs: [ManagedObjectID]) {
         let ids = PropertyValue.array(objectIDs.map(PropertyValue.objectID))
         let isOneOf = FetchPredicate.Comparison(.evaluatedObject, .in, .constant(ids))

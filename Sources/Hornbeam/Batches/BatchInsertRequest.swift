@@ -1,7 +1,7 @@
 public import Foundation
 public import HornbeamModel
 
-/// Inserts many objects of one entity without creating managed objects: rows are written directly to the store (BAT-1).
+/// Inserts many objects of one entity without creating managed objects. Rows are written directly to the store (BAT-1).
 ///
 /// ```swift
 /// let request = BatchInsertRequest(Event.self, from: lines) { line, row in
@@ -11,10 +11,10 @@ public import HornbeamModel
 /// let result = try context.execute(request)
 /// ```
 /// New objects get the defaults of the model and their derived values. Hooks are not called. Types, required values and unique values
-/// are always validated, the limits of the model if `validatesValues` is true. Contexts, fetched results and history receive the change as
-/// from a save.
+/// are always validated; the limits of the model only if `validatesValues` is true. Contexts, fetched results and history receive the changes
+/// like those of a save.
 public struct BatchInsertRequest {
-    /// The action for a row whose unique values a stored object has.
+    /// The action for a row with the unique values of a stored object.
     public enum ConflictRule: Hashable, Sendable {
         /// Ends the request with `constraintConflict`.
         case fail
@@ -28,14 +28,14 @@ public struct BatchInsertRequest {
     public let entityName: String
     /// Determines the result: only that the request was executed, the number of objects, or their IDs too.
     public var resultType = BatchResultType.status
-    /// The action for a row whose unique values are already stored.
+    /// The action for a row with the unique values of a stored object.
     public var onConflict = ConflictRule.fail
-    /// The number of rows after which the request commits, which limits memory and lets others save in between;
-    /// 0 for a single transaction. When a later row fails, committed rows stay.
+    /// The number of rows after which the request commits. This limits memory, and lets other saves run in between.
+    /// 0 for a single transaction. If a later row fails, committed rows stay in the store.
     public var commitEvery = 0
-    /// True to validate the limits, lengths, patterns and rules of attributes, as a save does; slower.
+    /// True to validate the limits, lengths, patterns and rules of attributes, like a save. Slower.
     public var validatesValues = false
-    /// The identities of the candidate stores; the first one that accepts the entity receives the objects (FET-17).
+    /// The identifiers of the stores to consider. The first one that accepts the entity receives the objects (FET-17).
     public var affectedStores: [UUID]?
 
     let fill: (BatchRow) throws -> Bool
@@ -44,20 +44,20 @@ public struct BatchInsertRequest {
     ///
     /// - Parameters:
     ///   - entityName: The entity of the new objects.
-    ///   - handler: Fills one row at each call; returns true without filling a row when there is no further one.
+    ///   - handler: Fills one row at each call. Returns true, without filling a row, after the last row.
     public init(entityName: String, handler: @escaping (BatchRow) throws -> Bool) {
         self.entityName = entityName
         fill = handler
     }
 
-    /// Inserts objects given as dictionaries: attributes as values, to-ones as an ID, to-manys as an array or a set of IDs.
+    /// Inserts objects given as dictionaries: attributes as values, to-one relationships as IDs, to-many relationships as arrays or sets of IDs.
     public init(entityName: String, objects: some Sequence<[String: PropertyValue]>) {
         self.init(entityName: entityName, from: objects) { values, row in
             for (name, value) in values { row.set(name, value) }
         }
     }
 
-    /// Inserts one object for each element of a sequence, which is iterated once and only as far as rows are written.
+    /// Inserts one object for each element of a sequence. The sequence is iterated once, while rows are written.
     public init<Source: Sequence>(
         entityName: String, from source: Source, _ fill: @escaping (Source.Element, BatchRow) throws -> Void
     ) {
@@ -72,13 +72,13 @@ public struct BatchInsertRequest {
     /// Inserts one object of a class for each call of the handler.
     ///
     /// - Parameters:
-    ///   - type: The class of the objects, whose `entityName` is the entity.
-    ///   - handler: Fills one row at each call; returns true without filling a row when there is no further one.
+    ///   - type: The class of the objects. Its `entityName` is the entity.
+    ///   - handler: Fills one row at each call. Returns true, without filling a row, after the last row.
     public init(_ type: ManagedObject.Type, handler: @escaping (BatchRow) throws -> Bool) {
         self.init(entityName: type.entityName, handler: handler)
     }
 
-    /// As `init(entityName:from:_:)`, for a class.
+    /// Inserts one object of a class for each element of a sequence, like `init(entityName:from:_:)`.
     public init<Source: Sequence>(
         _ type: ManagedObject.Type, from source: Source, _ fill: @escaping (Source.Element, BatchRow) throws -> Void
     ) {

@@ -1,8 +1,8 @@
 public import HornbeamModel
 
-/// The content of a batch request's result (BAT-1 … BAT-3). Raw values are Core Data's.
+/// The kind of result of a batch request (BAT-1 … BAT-3). Raw values are Core Data's.
 public enum BatchResultType: Int, Hashable, Sendable, Codable {
-    /// Only that the request was executed, which every result includes.
+    /// Only that the request was executed; this is part of every result.
     case status = 0
     /// The IDs of the objects, and their number.
     case objectIDs = 1
@@ -12,15 +12,15 @@ public enum BatchResultType: Int, Hashable, Sendable, Codable {
 
 /// The result of a batch request that was executed and is durable.
 public struct BatchResult: Hashable, Sendable {
-    /// The kind of result that the request asked for.
+    /// The kind of result that the request selected.
     public var resultType: BatchResultType
-    /// The number of objects inserted, updated or deleted; for an insert with `onConflict`, both new and updated ones.
+    /// The number of objects inserted, updated or deleted. For an insert with `onConflict`, the number of inserted and updated objects.
     public var count = 0
-    /// For an insert: how many of them were already stored and were updated.
+    /// For an insert: the number of stored objects that were updated.
     public var updatedCount = 0
-    /// For an insert: the number of rows skipped because their unique values are already stored.
+    /// For an insert: the number of rows skipped because a stored object has their unique values.
     public var skippedCount = 0
-    /// The objects counted, if `resultType` includes them: of an insert in the order of its rows, of others by ID.
+    /// The IDs of the counted objects, if `resultType` includes them. For an insert in the order of its rows, otherwise in the order of the IDs.
     public var objectIDs: [ManagedObjectID] = []
 
     init(_ resultType: BatchResultType) { self.resultType = resultType }

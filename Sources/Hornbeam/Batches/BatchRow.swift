@@ -1,22 +1,22 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-/// One new object of a batch insert while it is being filled.
+/// One new object of a batch insert, to be filled.
 ///
-/// Valid during the call of the request's handler. A property that is not set has its default. A value that does not fit its property
+/// Valid during the call of the request's handler. A property that is not set has its default. A value of the wrong type
 /// ends the request with an error after the handler returns.
 public final class BatchRow {
     /// The entity of the new object.
     public let entity: EntityDescription
     private let writer: BatchWriter
-    /// True when values are written directly into the cells; else they are kept until the row is complete.
+    /// True if values are written directly into the cells; if false, they are collected until the row is complete.
     private let isDirect: Bool
-    /// Unchecked: one thread fills a row, and accesses never overlap.
+    /// The properties that were set. Unchecked: one thread fills a row, and accesses never overlap.
     @safe @exclusivity(unchecked) private var given = PropertySet()
     private var values: [PropertyValue?]
     private var members: [Int: [ObjectReference]] = [:]
     private let reference: (ManagedObjectID) -> ObjectReference?
-    /// Properties with a default, for new objects that do not set them.
+    /// The properties with a default, for rows that do not set them.
     private let defaults: [(index: Int, value: PropertyValue)]
     private var failure: (any Error)?
 
@@ -35,7 +35,7 @@ public final class BatchRow {
 
     // MARK: Setting values
 
-    /// Sets an attribute: `row.set(Event.latitude, 59.9)`. A programmer error when the entity has no such attribute.
+    /// Sets an attribute: `row.set(Event.latitude, 59.9)`. A missing attribute is a programmer error.
     @inlinable
     public func set<Value: AttributeValue>(_ token: Attribute<Value>, _ value: Value) {
         set(token.nameID, value.propertyValue)

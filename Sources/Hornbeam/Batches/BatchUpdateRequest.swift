@@ -9,36 +9,36 @@ public import HornbeamModel
 /// request.set(Event.place, to: oslo.objectID)
 /// let result = try context.execute(request)
 /// ```
-/// Expressions read the values before the update. Hooks are not called. Types, required values and unique values are always validated, the
-/// limits of the model if `validatesValues` is true. Derived attributes are computed. Contexts, fetched results and history receive the change
-/// as from a save.
+/// Expressions read the values before the update. Hooks are not called. Types, required values and unique values are always validated; the
+/// limits of the model only if `validatesValues` is true. Derived attributes are computed. Contexts, fetched results and history receive the
+/// changes like those of a save.
 public struct BatchUpdateRequest: Hashable, Sendable {
     /// The entity of the objects to update.
     public let entityName: String
     /// The condition of the objects to update; nil for all.
     public var predicate: FetchPredicate?
-    /// False for objects of exactly the entity.
+    /// True to include objects of subentities.
     public var includesSubentities = true
-    /// The properties to set, by name: attributes, and to-one relationships as a constant ID or null.
+    /// The properties to set, by name: attributes with any expression, to-one relationships with a constant ID or null.
     public var propertiesToUpdate: [String: FetchExpression] = [:]
     /// Determines the result: only that the request was executed, the number of updated objects, or their IDs too.
     public var resultType = BatchResultType.status
-    /// True to validate the limits, lengths, patterns and rules of attributes, as a save does; slower.
+    /// True to validate the limits, lengths, patterns and rules of attributes, like a save. Slower.
     public var validatesValues = false
-    /// The identities of the stores to change; nil for all (FET-17).
+    /// The identifiers of the stores to change; nil for all (FET-17).
     public var affectedStores: [UUID]?
 
-    /// Updates the objects of an entity that satisfy a predicate; all of them if it is nil. Set `propertiesToUpdate` before
-    /// executing it.
+    /// Updates the objects of an entity that satisfy a predicate. Without a predicate, updates all of them. Set `propertiesToUpdate` before
+    /// the execution.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate
     }
 
-    /// Updates the objects of a class that satisfy a predicate. Call `set` before executing the request.
+    /// Updates the objects of a class that satisfy a predicate. Call `set` before the execution.
     ///
     /// - Parameters:
-    ///   - type: The class of the objects, whose `entityName` is the entity.
+    ///   - type: The class of the objects. Its `entityName` is the entity.
     ///   - predicate: The condition of the objects to update; nil for all.
     public init(_ type: ManagedObject.Type, predicate: FetchPredicate? = nil) {
         self.init(entityName: type.entityName, predicate: predicate)
@@ -66,6 +66,6 @@ public struct BatchUpdateRequest: Hashable, Sendable {
 }
 
 extension FetchExpression {
-    /// A constant.
+    /// A constant expression.
     fileprivate init(_ value: PropertyValue) { self.init(node: .constant(value)) }
 }

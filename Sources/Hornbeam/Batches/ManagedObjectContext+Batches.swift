@@ -2,14 +2,14 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Batch requests change the store without the objects of the context. Afterwards the context merges the changes like remote changes:
-// properties that it has not changed show the new values at once.
+// Batch requests change the store without the objects of the context. Afterwards, the context merges the changes like remote changes:
+// properties that it has not changed show the new values immediately.
 
 extension ManagedObjectContext {
     /// Inserts the rows of a request, durably (BAT-1).
     ///
-    /// Blocks, and keeps the store's writer's turn from the first row to the commit. Atomic, unless `commitEvery` is set.
-    /// - Throws: `constraintConflict` for a unique value that is taken; `missingRequiredValue`, `typeMismatch`, `unknownKey`; the errors of
+    /// Blocks the calling thread. Holds the store's writer's turn from the first row to the commit. Atomic, unless `commitEvery` is set.
+    /// - Throws: `constraintConflict` for a duplicate unique value; `missingRequiredValue`; `typeMismatch`; `unknownKey`; the errors of
     ///   the handler.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
         let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
         var result = BatchResult(request.resultType)
-        try reportingConflicts("Or say with onConflict that such rows are skipped or update the stored ones.") {
+        try reportingConflicts("Or set onConflict, to skip such rows or to update the stored objects.") {
             while try !request.fill(row) { result.count(try row.write(), store) }
             try writer.finish()
         }
@@ -33,10 +33,10 @@ extension ManagedObjectContext {
         return result
     }
 
-    /// Sets the properties of a request in all its objects, durably and in one transaction (BAT-2).
+    /// Sets the properties of a request in all its objects, durably and in one transaction for each store (BAT-2).
     ///
-    /// - Throws: `constraintConflict` for a unique value that would occur twice; `missingRequiredValue`, `predicateInvalid`,
-    ///   `typeMismatch`, `unknownKey`.
+    /// - Throws: `constraintConflict` for a duplicate unique value; `missingRequiredValue`; `predicateInvalid`;
+    ///   `typeMismatch`; `unknownKey`.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
@@ -54,9 +54,9 @@ extension ManagedObjectContext {
         return result
     }
 
-    /// Deletes the objects of a request and those that their delete rules delete, durably and in one transaction (BAT-3).
+    /// Deletes the objects of a request, and those that their delete rules delete, durably and in one transaction for each store (BAT-3).
     ///
-    /// - Throws: `deleteDenied` (1600) with each object that a deny rule protects; `predicateInvalid`.
+    /// - Throws: `deleteDenied` (1600), with each object that a deny rule protects; `predicateInvalid`.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.fetch.entityName)
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
         return result
     }
 
-    /// The store for the rows of an insert: the first writable one that has the entity.
+    /// The store for the rows of an insert: the first writable store that has the entity.
     private func storeForBatch(of entity: EntityDescription, _ affected: [UUID]?) throws -> Store {
         let stack = persistentStoreCoordinator.stack
         let stores = try stack.writableSlots(for: entity).map(stack.store)
@@ -82,11 +82,11 @@ extension ManagedObjectContext {
             return store
         }
         throw HornbeamError(
-            .readOnly, "No store takes new objects of \(entity.name). Add one for writing whose configuration has the entity.",
+            .readOnly, "No store accepts new objects of \(entity.name). Add a store for writing whose configuration has the entity.",
             entity: entity.name)
     }
 
-    /// The objects to delete in each store. With a limit, the first objects are selected over all stores.
+    /// The objects to delete in each store. With a limit, the first objects of all stores together are selected.
     private func deletions(_ request: FetchDescription) throws -> [(Store, FetchDescription)] {
         let stores = try storesForBatch(request)
         guard stores.count > 1, !request.window.isWhole else { return stores.map { ($0, request) } }
@@ -98,9 +98,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The stores with the objects of a request. Each store executes its part in a transaction of its own.
+    /// The stores with the objects of a request. Each store executes its part in a separate transaction.
     ///
-    /// - Throws: `unsupportedRequest` when one of them does not support batches, before any has executed its part.
+    /// - Throws: `unsupportedRequest` if one of them does not support batches. Then no store has executed its part.
     private func storesForBatch(_ request: FetchDescription) throws -> [Store] {
         let stack = persistentStoreCoordinator.stack
         if stack.isEmpty { _ = try stack.firstStore() }

@@ -1,9 +1,9 @@
 internal import HornbeamThreads
 
-/// An asynchronous sequence of changes, as IDs and changed keys.
+/// An asynchronous sequence of changes: IDs of objects, and the names of changed properties.
 ///
-/// Bounded: changes that happen while the reader is busy are combined into one element, in which an object occurs once. When
-/// more than 65,536 objects are waiting, their IDs are replaced by `invalidatedAll`: read all data again. For one reader.
+/// While the reader is busy, later changes are combined into one element, in which an object occurs once. If an element
+/// would have more than 65,536 objects, it has no IDs, and `invalidatedAll` is true: read all data again. A sequence has one reader.
 public struct ChangeSequence: AsyncSequence, Sendable {
     public typealias Element = ObjectChanges
     public typealias Failure = Never
@@ -14,7 +14,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox, bell: mailbox.bell.makeAsyncIterator()) }
 
-    /// Waits for the next changes; ends when the store is closed, and when the task is cancelled.
+    /// Waits for the next changes. The iteration ends when the store is closed or the task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let mailbox: ChangeMailbox
         fileprivate var bell: AsyncStream<Void>.Iterator
@@ -30,7 +30,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
     }
 }
 
-/// Combines the changes that wait for the reader of one sequence.
+/// Combines the changes that one sequence has not read yet.
 final class ChangeMailbox: Sendable {
     private let limit: Int
     private let waiting = Guarded<ObjectChanges?>(nil)
@@ -42,8 +42,8 @@ final class ChangeMailbox: Sendable {
         (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter count: The number of objects in `changes`, or the largest number if it is not known; above the limit, `changes` is not
-    ///   evaluated.
+    /// - Parameter count: The number of objects in `changes`; if unknown, the largest integer. If the limit is exceeded, `changes` is
+    ///   not called.
     func deliver(_ transaction: UInt64, count: Int, _ changes: () -> ObjectChanges) {
         waiting.withLock { waiting in
             let isTooMuch = count > limit - (waiting?.count ?? 0) || waiting?.invalidatedAll == true && count > 0
@@ -53,7 +53,7 @@ final class ChangeMailbox: Sendable {
         rope.yield()
     }
 
-    /// The waiting changes; nil if they cancel each other out.
+    /// Returns the waiting changes and removes them; nil if no change remains, as after an insertion and a deletion of the same object.
     func take() -> ObjectChanges? {
         waiting.withLock { waiting in
             defer { waiting = nil }
@@ -61,11 +61,11 @@ final class ChangeMailbox: Sendable {
         }
     }
 
-    /// Ends the sequence after the waiting changes are read.
+    /// Ends the sequence after its reader has received the waiting changes.
     func finish() { rope.finish() }
 }
 
-/// A weak reference to a mailbox, which exists while a reader exists.
+/// A weak reference to a mailbox. The reader of the sequence owns the mailbox.
 struct WeakMailbox {
     weak var mailbox: ChangeMailbox?
 }

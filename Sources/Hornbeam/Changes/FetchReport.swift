@@ -3,7 +3,7 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// The total cost of a context's fetches. The counters only grow; the cost of one request is a difference.
+/// The total cost of a context's fetches. The counters only increase; subtract two readings to get the cost of one request.
 ///
 /// ```swift
 /// let before = context.fetchCounters
@@ -44,7 +44,7 @@ extension FetchCounters: CustomStringConvertible {
 public struct FetchReport: Sendable, CustomStringConvertible {
     /// The entity that was fetched.
     public let entityName: String
-    /// The time of the whole fetch or count.
+    /// The duration of the whole fetch or count.
     public let duration: Duration
     /// The number of objects, IDs or dictionaries found; for a count, the number counted.
     public let resultCount: Int
@@ -63,7 +63,7 @@ public struct FetchReport: Sendable, CustomStringConvertible {
     }
 }
 
-/// The subscriber to slow fetches.
+/// Holds the subscriber to slow fetches.
 final class SlowFetches: Sendable {
     struct Listener: Sendable {
         let threshold: Duration
@@ -71,7 +71,7 @@ final class SlowFetches: Sendable {
     }
 
     private let current = Guarded<Listener?>(nil)
-    /// Avoids the lock for fetches without a subscriber.
+    /// Lets a fetch without a subscriber skip the lock.
     private let hasSubscriber = Atomic(false)
 
     func set(_ listener: Listener?) {
@@ -79,7 +79,7 @@ final class SlowFetches: Sendable {
         hasSubscriber.store(listener != nil, ordering: .releasing)
     }
 
-    /// True when there is a subscriber.
+    /// True if there is a subscriber.
     var isObserved: Bool { hasSubscriber.load(ordering: .acquiring) }
 
     var listener: Listener? { isObserved ? current.withLock { $0 } : nil }

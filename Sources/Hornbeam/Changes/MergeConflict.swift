@@ -8,15 +8,15 @@ public struct MergeConflict: Sendable {
     public let objectID: ManagedObjectID
     /// The entity of the object.
     public let entityName: String
-    /// The values that this context has read.
+    /// The values that this context had read before its changes.
     public let base: [String: PropertyValue]
-    /// The values of this context's save; nil when it deletes the object.
+    /// The values of this context; nil if it deletes the object.
     public let mine: [String: PropertyValue]?
-    /// The current values in the store or the parent; nil when the object is deleted there.
+    /// The current values in the store or the parent; nil if the object is deleted there.
     public let theirs: [String: PropertyValue]?
     /// The version that was read.
     public let oldVersion: Int
-    /// The version that is stored; 0 when the row is deleted.
+    /// The version that is stored; 0 if the row is deleted.
     public let newVersion: Int
 
     /// The properties that both sides changed, sorted by name.
@@ -31,7 +31,7 @@ public struct MergeConflict: Sendable {
     }
 }
 
-/// A unique value that several objects want (MRG-7).
+/// A duplicate unique value: several objects of a save have it, or one of them and a stored object (MRG-7).
 public struct ConstraintConflict: Sendable {
     /// The entity that declares the constraint.
     public let entityName: String
@@ -39,34 +39,34 @@ public struct ConstraintConflict: Sendable {
     public let keys: [String]
     /// The values of `keys`, in the same order.
     public let values: [PropertyValue]
-    /// The objects of this save that want the values.
+    /// The objects of this save with the values.
     public let objectIDs: [ManagedObjectID]
-    /// The values of each of `objectIDs` for the save: attributes and to-one relationships by name, in the same order.
+    /// For each of `objectIDs`, in the same order: its attributes and to-one relationships by name.
     public let mine: [[String: PropertyValue]]
-    /// The stored object with the values; nil when only objects of this save conflict.
+    /// The stored object with the values; nil if only objects of this save conflict.
     public let storedID: ManagedObjectID?
-    /// The attributes and to-one relationships of the stored object, by name; nil without one.
+    /// The attributes and to-one relationships of the stored object, by name; nil without a stored object.
     public let theirs: [String: PropertyValue]?
 }
 
-/// The decision of a custom policy about a unique value (MRG-6). New objects and the stored one become one object, or the
-/// first of the new objects if there is no stored one.
+/// A custom policy's resolution of a duplicate unique value (MRG-6). The new objects and the stored object become one object. Without a
+/// stored object, the first of the new objects remains.
 public enum ConstraintResolution: Sendable {
     /// The base policy decides.
     case base
-    /// The object keeps the stored values.
+    /// The object has the stored values.
     case stored
-    /// The object gets the values of the new one.
+    /// The object has the values of the new object.
     case new
-    /// The object keeps the stored values, except for these.
+    /// The object has the stored values, except for these.
     case merged([String: PropertyValue])
 }
 
 extension HornbeamError {
-    /// The objects that both sides changed, each with the values before and on both sides, from a `mergeConflict` error of a save.
+    /// The objects that both sides changed, with the values before and on both sides. Empty unless this is a `mergeConflict` error of a save.
     public var mergeConflicts: [MergeConflict] { (underlyingError as? RefusedConflicts)?.merges ?? [] }
 
-    /// The unique values that several objects want, from a `constraintConflict` error of a save.
+    /// The duplicate unique values. Empty unless this is a `constraintConflict` error of a save.
     public var constraintConflicts: [ConstraintConflict] { (underlyingError as? RefusedConflicts)?.constraints ?? [] }
 }
 

@@ -1,10 +1,10 @@
 public import HornbeamModel
 
-/// Resolves conflicts of a save with other saves of the same objects (section 1.15, MRG-1 … MRG-6).
+/// Resolves conflicts between a save and other saves of the same objects (section 1.15, MRG-1 … MRG-6).
 ///
-/// A property that only one side changed does not conflict while the context merges the saves of others, and
-/// a property with a `MergeRule` is merged by it. The policy applies to other properties that both changed,
-/// to deletions and to unique values. Its decisions are in `lastMergeReport`.
+/// The policy applies to properties that both sides changed, to deletions, and to unique values. It does not apply to a property with a
+/// `MergeRule`, and, while the context merges remote changes, to a property that only one side changed.
+/// The decisions of the policy are in `lastMergeReport`.
 public struct MergePolicy: Hashable, Sendable {
     package enum Kind: Int, Hashable, Sendable {
         case error = 0
@@ -16,7 +16,7 @@ public struct MergePolicy: Hashable, Sendable {
     package let kind: Kind
     let resolver: Resolver?
 
-    /// The closures of a custom policy; two policies are equal when they have the same instance.
+    /// The closures of a custom policy. Two custom policies are equal if they have the same instance.
     final class Resolver: Sendable {
         let resolve: @Sendable (MergeConflict) throws -> [String: PropertyValue]
         let resolveConstraint: (@Sendable (ConstraintConflict) throws -> ConstraintResolution)?
@@ -37,19 +37,19 @@ public struct MergePolicy: Hashable, Sendable {
 
     /// The save throws and nothing is written (MRG-1). The default.
     public static let error = MergePolicy(.error)
-    /// The store's value wins for a property that both changed. A new object becomes the stored one
-    /// with the same unique values (MRG-2).
+    /// The store's value wins for a property that both sides changed. A new object with the unique values of a stored object is merged
+    /// into it, and the stored values win (MRG-2).
     public static let mergeByPropertyStoreTrump = MergePolicy(.mergeByPropertyStoreTrump)
-    /// This context's value wins for a property that both changed. A new object replaces the stored
-    /// one with the same unique values (MRG-3, MRG-8).
+    /// This context's value wins for a property that both sides changed. A new object with the unique values of a stored object is merged
+    /// into it, and the new values win (MRG-3, MRG-8).
     public static let mergeByPropertyObjectTrump = MergePolicy(.mergeByPropertyObjectTrump)
-    /// The whole object in memory replaces the stored one (MRG-4).
+    /// The object in memory replaces the whole stored object (MRG-4).
     public static let overwrite = MergePolicy(.overwrite)
     /// This context's changes of the object are discarded (MRG-5).
     public static let rollback = MergePolicy(.rollback)
 
-    /// A custom policy (MRG-6): it returns values for some properties, and another
-    /// policy decides about the others.
+    /// A custom policy (MRG-6): a closure that returns values for some properties, and a base policy for the other
+    /// properties.
     ///
     /// ```swift
     /// context.mergePolicy = .custom(over: .mergeByPropertyStoreTrump) { conflict in
@@ -57,14 +57,14 @@ public struct MergePolicy: Hashable, Sendable {
     ///     return ["best": best]
     /// }
     /// ```
-    /// Called once per conflicting object and attempt, on the thread of the save, also when the object was deleted in
-    /// the store (`theirs` is nil, and values have no effect). To-many relationships are merged member by member.
+    /// Called on the thread of the save, once for each conflicting object at each attempt to save. Also called if the object was deleted in
+    /// the store: `theirs` is nil then, and the returned values have no effect. To-many relationships are merged member by member.
     ///
     /// - Parameters:
-    ///   - base: The policy for properties that `resolve` leaves out, and for constraints without a closure.
-    ///   - resolve: The values by property name. The save throws its errors and then writes nothing.
-    ///   - constraints: Decides about new objects with a unique value that is taken. A stored object that is changed to a taken
-    ///     value is always an error. The base policy decides when nil.
+    ///   - base: The policy for the properties that `resolve` does not return, and for constraints if `constraints` is nil.
+    ///   - resolve: Returns the values by property name. If it throws, the save throws the error and writes nothing.
+    ///   - constraints: Decides about new objects that have a unique value of another object. A stored object that is changed to the
+    ///     unique value of another object is always an error.
     public static func custom(
         over base: MergePolicy,
         _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue],

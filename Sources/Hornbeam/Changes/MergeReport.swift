@@ -1,8 +1,8 @@
 public import HornbeamModel
 
-/// The merges with remote changes of the same objects in a save, and in merges before it.
+/// The conflicts with remote changes that the last save resolved, including those of merges before it.
 ///
-/// The report lists every change that the result does not contain. `description` contains no values.
+/// The report lists every change that was not written. `description` contains no values.
 public struct MergeReport: Sendable {
     /// A property that both sides changed, and its merged value.
     public struct Property: Hashable, Sendable {
@@ -26,15 +26,15 @@ public struct MergeReport: Sendable {
     public struct Object: Hashable, Sendable {
         /// The results of a merge for an object that one side deleted, or whose unique values another object has.
         public enum Outcome: Hashable, Sendable {
-            /// Others deleted it, and my changes were discarded.
+            /// Another save deleted the object, and this context's changes were discarded.
             case deletedByThem
-            /// Others deleted it, and it was inserted again with my values.
+            /// Another save deleted the object, and this context inserted it again with its values.
             case writtenAgain
-            /// I deleted it although others had changed it.
+            /// This context deleted the object, although another save had changed it.
             case deletedDespiteChanges
-            /// I deleted it, but it stays with the changes of others.
+            /// This context deleted the object, but the object stays with the changes of another save.
             case kept
-            /// It has the unique values of another object and was merged into that one.
+            /// The object had the unique values of another object and was merged into that object.
             case became(ManagedObjectID)
         }
 
@@ -44,11 +44,11 @@ public struct MergeReport: Sendable {
         public let outcome: Outcome
     }
 
-    /// The properties that both sides changed, in the order of the decisions.
+    /// The properties that both sides changed, in the order of the decisions about them.
     public internal(set) var properties: [Property] = []
-    /// The objects that one side deleted or that became another object.
+    /// The objects that one side deleted, or that were merged into another object.
     public internal(set) var objects: [Object] = []
-    /// Changed objects of which others changed other properties: the result has both changes.
+    /// The objects of which the two sides changed different properties. Both changes are in the result.
     public internal(set) var rebased: Set<ManagedObjectID> = []
 
     /// True if there were no conflicts.

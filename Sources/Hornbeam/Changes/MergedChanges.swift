@@ -1,7 +1,7 @@
 /// The merged changes, for observers.
 struct MergedChanges {
     var changes = ObjectChanges()
-    /// True when objects changed that the context does not have; they may be results of later fetches.
+    /// True if objects changed that are not registered in the context. They may be results of later fetches.
     var isElsewhere = false
 
     mutating func formUnion(_ other: MergedChanges) {

@@ -2,23 +2,23 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamThreads
 
-/// Reports the migration of stores at their opening, and can cancel it.
+/// Reports the progress of the migration of stores while they are opened, and can cancel it.
 ///
 /// ```swift
 /// let monitor = MigrationMonitor()
 /// Task { for await step in monitor.steps { print(step) } }
 /// try container.loadPersistentStores(migration: monitor)
 /// ```
-/// Can be used from any thread, for one opening.
+/// Can be used from any thread, for one call that opens stores.
 public final class MigrationMonitor: Sendable {
-    /// For views; from 0 to 1,000 units. Cancelling it cancels the migration.
+    /// The progress for views, from 0 to 1,000 units. Cancelling it cancels the migration.
     public let progress: Progress
-    /// The current part and its progress. Ends with the opening.
+    /// The current part of the migration and its progress. Ends when the call that opens the stores returns.
     public let steps: AsyncStream<StoreProgress>
     private let continuation: AsyncStream<StoreProgress>.Continuation
     private let isCancelled = Flag()
 
-    /// A monitor for one opening.
+    /// A monitor for one call that opens stores.
     public init() {
         progress = Progress(totalUnitCount: 1_000)
         (steps, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))

@@ -13,11 +13,11 @@ public struct ObjectChanges: Hashable, Sendable {
     public var refreshed: Set<ManagedObjectID>
     /// Objects whose store was removed.
     public var invalidated: Set<ManagedObjectID>
-    /// In sequences: the changed properties of each updated object.
+    /// In sequences: the names of the changed properties of each updated object.
     public var changedKeys: [ManagedObjectID: Set<String>] = [:]
-    /// True when the context released all its objects; in sequences also when there were too many changes: read all data again.
+    /// True if the context released all its objects; in sequences also if there were too many changes. Read all data again.
     public var invalidatedAll: Bool
-    /// The store's transaction, for saves; 0 for unsaved changes.
+    /// The number of the store's transaction; 0 for unsaved changes.
     public var transaction: UInt64
     /// The author of the save (MOC-28).
     public var author: String?
@@ -70,7 +70,7 @@ extension ObjectChanges {
     /// The number of objects.
     var count: Int { inserted.count + updated.count + deleted.count + refreshed.count + invalidated.count }
 
-    /// Appends later changes, so that both look like one. An object that was inserted and then deleted is left out.
+    /// Combines these changes with later ones. An object that was inserted and later deleted is removed.
     mutating func append(_ later: ObjectChanges) {
         invalidatedAll = invalidatedAll || later.invalidatedAll
         invalidated.formUnion(later.invalidated)

@@ -1,4 +1,4 @@
-/// Why the values of an object changed without a call of a setter. Raw values are Core Data's (OBJ-3).
+/// The reason for a change of an object's values that no setter made. Raw values are Core Data's (OBJ-3).
 public struct SnapshotEvents: OptionSet, Hashable, Sendable {
     public let rawValue: UInt
 
@@ -14,6 +14,6 @@ public struct SnapshotEvents: OptionSet, Hashable, Sendable {
     public static let rollback = SnapshotEvents(rawValue: 16)
     /// The object was refreshed, and its changes applied to the new values.
     public static let refresh = SnapshotEvents(rawValue: 32)
-    /// A save had conflicts, and the merge policy chose values.
+    /// A save had conflicts, and the merge policy changed values.
     public static let mergePolicy = SnapshotEvents(rawValue: 64)
 }

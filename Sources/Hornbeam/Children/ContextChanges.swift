@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// The changes of one context as values, which a child passes to its parent.
+/// The changes of one context as values. A child passes them to its parent.
 struct ContextChanges: Sendable {
     enum Kind { case inserted, updated, deleted, watched }
 
@@ -10,22 +10,22 @@ struct ContextChanges: Sendable {
         var kind: Kind
         /// The store of the object, or the store assigned to a new object.
         var slot: StoreSlot
-        /// True when a new object was assigned to a store explicitly.
+        /// True if the program assigned a new object to a store.
         var isAssigned: Bool
-        /// Of an object that an upsert made, the properties that it brings to the stored one; nil for others.
+        /// For an object of an upsert, the properties that it changes in the stored object; nil for other objects.
         var upserted: PropertySet?
-        /// True when the save must fail if others changed the object (MOC-26).
+        /// True if the save must fail after a change of the object by another save (MOC-26).
         var isWatched: Bool
-        /// Attributes and to-ones by property index.
+        /// The attributes and to-one relationships, by property index.
         var values: [(index: Int, value: PropertyValue)] = []
-        /// Changed members of to-many relationships by property index, ascending.
+        /// The changed members of to-many relationships by property index, ascending.
         var members: [(index: Int, change: ToManyChange)] = []
     }
 
     var changes: [Change] = []
     var isEmpty: Bool { changes.isEmpty }
 
-    /// - Parameter upserted: What an object brings that an upsert made; nil for others.
+    /// - Parameter upserted: Returns the properties that an object of an upsert changes in the stored one; nil for other objects.
     init(_ objects: [ManagedObject], upserted: (ManagedObject) -> PropertySet?) {
         for object in objects {
             guard let kind = Kind(object) else { continue }
@@ -45,7 +45,7 @@ struct ContextChanges: Sendable {
 }
 
 extension ContextChanges.Kind {
-    /// Nil for an object without changes for a save.
+    /// Nil for an object that the save need not write or check.
     fileprivate init?(_ object: ManagedObject) {
         if object.state.contains(.deleted) {
             self = .deleted
@@ -64,8 +64,8 @@ extension ContextChanges.Kind {
 extension ManagedObjectContext {
     /// Applies another context's changes to this one.
     ///
-    /// First new objects, then values, then relationships with both ends, then orders, then deletions
-    /// with their rules. So members that exist only in this context are included.
+    /// The order of the steps is: new objects, values, relationships with both ends, orders of members, deletions with their
+    /// delete rules. The delete rules thus include members that exist only in this context.
     func take(_ changes: ContextChanges) {
         let pairs = changes.changes.map { (receiver(of: $0), $0) }
         for (object, change) in pairs {

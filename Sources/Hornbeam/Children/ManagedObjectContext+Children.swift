@@ -1,12 +1,12 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// A child context reads the state of its parent, unsaved changes included, and saves into it (MOC-6). Both have the same
-// isolation, so a child reads from its parent directly and copies only what is accessed.
+// A child context reads the state of its parent, including unsaved changes, and saves into it (MOC-6). Both have the same
+// isolation, so a child reads from its parent directly and copies only the values that are accessed.
 
 extension ManagedObjectContext {
-    /// A child context: it sees this context's unsaved changes, and its `save()` passes its own
-    /// changes to this context without writing to the store. Children can have children.
+    /// Creates a child context. It shows this context's unsaved changes. Its `save()` passes its own
+    /// changes to this context and writes nothing to the store. A child can have children.
     ///
     /// ```swift
     /// let draft = context.newChildContext()
@@ -14,10 +14,10 @@ extension ManagedObjectContext {
     /// event.name = "Perhaps"
     /// try draft.save()        // now `context` has the change; without `save()` it is discarded
     /// ```
-    /// A child retains its parent, and has its isolation. A child of the view context merges and processes changes at the same times as the view
-    /// context: it processes its changes at the end of the main actor's turn, and merges saves and the parent's changes.
+    /// A child retains its parent and has the same isolation. A child of the view context processes its changes at the end of the main actor's
+    /// turn, and then merges saves and the parent's changes, like the view context.
     ///
-    /// IDs of new objects stay temporary until the outermost context saves, and then change in all contexts. Source: MOC-6, SAV-6.
+    /// IDs of new objects are temporary until the outermost context saves. Then they change in all contexts. Source: MOC-6, SAV-6.
     public func newChildContext() -> ManagedObjectContext {
         let child = ManagedObjectContext(parent: self)
         child.tracker.eventBegan = tracker.eventBegan
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         return child
     }
 
-    /// The nearest ancestor context whose object differs from the store, and that object.
+    /// The object with a key in the nearest ancestor context in which its values differ from its row.
     func parentObject(forKey key: UInt64) -> ManagedObject? {
         var above = parent
         while let context = above {
@@ -36,13 +36,13 @@ extension ManagedObjectContext {
         return nil
     }
 
-    /// The object with that temporary ID in an ancestor context.
+    /// The object with a temporary ID in an ancestor context.
     func objectAbove(_ id: ManagedObjectID) -> ManagedObject? {
         guard let parent else { return nil }
         return parent.registeredObject(for: id) ?? parent.objectAbove(id)
     }
 
-    /// The parent's current values of an object; nil when it is deleted in the parent or in the store.
+    /// The parent's current values of an object; nil if it is deleted in the parent or in the store.
     func parentRow(of object: ManagedObject) throws -> RowValues? {
         if let source = parentObject(forKey: object.registryKey) {
             return source.isDeleted || source.state.contains(.detached) ? nil : source.shownRow
@@ -51,8 +51,8 @@ extension ManagedObjectContext {
         return try parent.readingSnapshot()[object.scope.slot]?.values(object.scope.entity, object.key)
     }
 
-    /// Merges the parent's changes: unchanged objects are read again, changed ones take the
-    /// parent's values as their base unless both changed a property. A watched object keeps its values.
+    /// Merges the parent's changes. Unchanged objects become faults. For changed objects, the parent's values become the originals of the
+    /// pending changes, unless both contexts changed the same property. A watched object keeps its values.
     func followParent() -> MergedChanges {
         var merged = MergedChanges()
         guard let parent, family.parentEditsSeen != parent.edits else { return merged }
@@ -76,13 +76,13 @@ extension ManagedObjectContext {
         return merged
     }
 
-    /// The parent has saved the unsaved changes that this context has read: reads now use the saved rows.
+    /// Called when the parent has saved changes that this context has read. Reads now use the saved rows.
     func followSave() {
         mergeByItself { try move() }
         followSaveBelow()
     }
 
-    /// Switches the descendant contexts to the state that this one has saved.
+    /// Switches the descendant contexts to the snapshot that this context has saved.
     func followSaveBelow() {
         for child in family.children { child.context?.followSave() }
     }
@@ -100,26 +100,27 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// True when the object's values are not only those of its row. Transient values count too, because a child shows them even without changes.
+    /// True if the object's values are not only those of its row. This includes transient values: a child shows them even if there are no changes.
     final var isOwnView: Bool {
         if hasChanges || !state.isDisjoint(with: [.gone, .temporary]) { return true }
         guard let record else { return false }
         return record.frozenRow != nil || !record.held.isDisjoint(with: scope.shape.transient)
     }
 
-    /// The parent's object that this one reads instead of a row; nil in a context without a parent.
+    /// The parent's object that this one reads instead of a row; nil for a detached object, in a context without a parent, and if the parent's
+    /// object has only the values of its row.
     final var parentObject: ManagedObject? {
         scope.isNested && !state.contains(.detached) ? scope.context.parentObject(forKey: registryKey) : nil
     }
 
-    /// The values of attributes and to-ones in memory, transient ones included.
+    /// The values of attributes and to-one relationships in memory, including transient ones.
     final var shownRow: RowValues {
         RowValues(
             version: record?.version ?? storedVersion(),
             values: scope.properties.map { $0.isToMany ? .null : currentValue(of: $0) })
     }
 
-    /// Fills a fault from the parent; false when the parent's object has only the values of its row.
+    /// Fills a fault from the parent. Returns false if the parent's object has only the values of its row.
     final func fillFromParent() -> Bool {
         guard scope.isNested else { return false }
         guard let source = parentObject else {

@@ -1,8 +1,8 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// The save of a child: conflicts with the parent are resolved like those with a store, then the changes
-// are applied to the parent (SAV-6). Nothing is written, and IDs do not change.
+// The save of a child. Conflicts with the parent are resolved like conflicts with a store. Then the changes
+// are applied to the parent (SAV-6). The store is not written, and IDs do not change.
 
 extension ManagedObjectContext {
     func push(into parent: ManagedObjectContext) throws {
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         sweepIfDue()
     }
 
-    /// The objects whose values in the parent differ from those before their first change in this context.
+    /// The conflicts of objects whose values in the parent differ from those before their first change in this context.
     private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
         var conflicts: [(ManagedObject, VersionConflict)] = []
         for object in tracker.objects.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
             author: transactionAuthor, contextName: name)
     }
 
-    /// Marks the object as equal to the parent's.
+    /// Marks the object as equal to the parent's object.
     private func settlePushed(_ object: ManagedObject) {
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
         guard !object.state.contains(.deleted) else { return }

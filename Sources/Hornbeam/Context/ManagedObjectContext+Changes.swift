@@ -4,7 +4,7 @@ internal import HornbeamStore
 // Tracking of changed objects.
 
 extension ManagedObjectContext {
-    /// True when a save would write something (MOC-8).
+    /// True if a save would write something (MOC-8).
     public var hasChanges: Bool { tracker.objects.all.contains { $0.hasChanges } }
 
     /// The new objects of the next save (MOC-7).
@@ -23,17 +23,17 @@ extension ManagedObjectContext {
         if tracker.note(object, isNew: isNew) { tracker.eventBegan?() }
     }
 
-    /// An object whose values equal those of the store again is no longer updated.
+    /// Clears `updated` if the values equal those of the store again.
     func settleUpdatedState(of object: ManagedObject) {
         guard object.state.contains(.updated), !object.state.contains(.inserted) else { return }
         if object.record?.changed.isEmpty ?? true { object.state.remove(.updated) }
     }
 
-    /// Watches an unchanged object: the next save throws if others changed or deleted the object since this call (MOC-26).
+    /// Makes the next save throw if other saves change or delete an object after this call, although this context does not change it (MOC-26).
     ///
-    /// For decisions that depend on objects that the save does not change. A context that merges remote changes shows others' changes of the
-    /// object, and the save still fails; a child shows the object unchanged. `refresh` starts again from the current values. Merge policies
-    /// other than `error` accept others' change. Does nothing for detached objects.
+    /// Use it for decisions that depend on objects that the save does not write. In a context that merges remote changes, a merge can show another
+    /// save's change of the object, and the save fails nevertheless; a child context shows the object unchanged. `refresh` makes the current
+    /// values the ones that the save compares. Merge policies other than `error` accept the other save. Does nothing for detached objects.
     public func detectConflicts(for object: ManagedObject) {
         guard !object.isDetached else { return }
         _ = object.writableRecord()
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     public func processPendingChanges() {
         undoStack?.closeEvent()
         guard let past = tracker.takeEvent() else { return }
-        // A copy, because reading a value may call a hook that changes other objects.
+        // A copy: reading a value may call a hook that changes other objects.
         let views = tracker.objects.views
         for (object, _, _) in past.touched {
             settleUpdatedState(of: object)
@@ -62,15 +62,15 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The end of a `perform`: processes changes and releases unused objects (MOC-2).
+    /// Called at the end of a `perform`: processes pending changes and releases unused objects (MOC-2).
     func endOfEvent() {
         processPendingChanges()
         forgetAhead()
         sweepIfDue()
     }
 
-    /// The end of the main actor's turn: the view context and its descendants process their changes, and the descendants merge the changes of
-    /// their parents.
+    /// Called at the end of the main actor's turn. The view context and its descendants process their pending changes, and the descendants merge the
+    /// changes of their parents.
     func endOfTurn() {
         processPendingChanges()
         for child in family.children.compactMap(\.context) {
@@ -79,8 +79,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Called between two uses: a context that merges automatically switches to the newest state, and one without objects releases
-    /// its snapshot, which would keep old pages.
+    /// Called between two uses of the context. A context that merges automatically switches to the newest snapshot. One without objects releases
+    /// its snapshot, which would keep old pages from being freed.
     func rest() {
         sweepIfDue()
         guard !reading.isPinned else { return }
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Merges remote changes without a caller that could receive an error; a failure is passed to `onMergeFailure`.
+    /// Runs a merge for which no caller can receive an error. A failure is passed to `onMergeFailure`.
     func mergeByItself(_ merge: () throws -> Void) {
         do {
             try merge()
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Releases unused objects, and those that were created ahead of their use.
+    /// Releases unused objects, including those that were read ahead.
     func sweep() {
         forgetAhead()
         let count = registry.count

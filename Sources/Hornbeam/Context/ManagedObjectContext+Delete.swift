@@ -2,11 +2,11 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Marks an object for deletion and applies its delete rules at once (MOC-10, DEL-1 … DEL-5).
+    /// Marks an object for deletion and applies its delete rules immediately (MOC-10, DEL-1 … DEL-5).
     ///
-    /// An unsaved object is removed, unless a `deny` rule protects it. The objects of `cascade` relationships are deleted
+    /// An unsaved object is removed immediately, unless a `deny` rule protects it. The objects of `cascade` relationships are deleted
     /// too, depth first, in the order of the relationships and their members. The save checks `deny` rules. Until the save,
-    /// `insert(_:)` undoes the deletion. Does nothing for objects that are already deleted or detached; an object
+    /// `insert(_:)` undoes the deletion. Does nothing for an object that is already deleted or detached. An object
     /// of another context is a programmer error.
     public func delete(_ object: ManagedObject) {
         if object.isDetached { return }
@@ -27,14 +27,14 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes several objects; those that another one's delete rules deleted are skipped.
+    /// Deletes several objects. Skips those that the delete rules of another one have deleted.
     public func delete(_ objects: some Sequence<ManagedObject>) {
         for object in objects { delete(object) }
     }
 
-    /// Deletes the objects that a request finds, like `delete(_:)`; with a plain request, all of an entity (DEL-6).
+    /// Deletes the objects that a request finds, like `delete(_:)` (DEL-6). A request without a predicate deletes all objects of the entity.
     ///
-    /// For a large number, `BatchDeleteRequest` works without objects.
+    /// For a large number of objects, use `BatchDeleteRequest`, which creates no objects.
     /// - Returns: The number of objects found.
     /// - Throws: The errors of `fetch`.
     @discardableResult
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
         object.state.insert(.deleted)
     }
 
-    /// Applies the delete rules of one object; returns the objects that they delete.
+    /// Applies the delete rules of one object. Returns the objects to delete by `cascade` rules.
     private func propagate(_ object: ManagedObject) -> [ManagedObject] {
         var cascading: [ManagedObject] = []
         for property in object.scope.properties where property.isRelationship {
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         return object.destination(of: property).map { [$0] } ?? []
     }
 
-    /// Removes a new object that has no row.
+    /// Removes a new object, which has no row, from the context.
     func forget(_ object: ManagedObject) {
         tracker.noteEdit()
         tracker.upserted.remove(ObjectIdentifier(object))

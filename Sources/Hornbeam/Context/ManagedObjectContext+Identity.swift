@@ -1,16 +1,16 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-// Identity: one instance per ID.
+// Identity: there is one instance per ID.
 
 extension ManagedObjectContext {
-    /// The object of that ID if this context has it; never reads from the store (MOC-13).
+    /// The object with an ID if this context has it. Never reads from the store (MOC-13).
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard let key = registryKey(of: id), let object = registry[key], object.objectID == id else { return nil }
         return object
     }
 
-    /// The object of that ID; a fault if the context does not have it. Never reads from the store (MOC-14).
+    /// The object with an ID; a fault if the context does not have it. Never reads from the store (MOC-14).
     ///
     /// Does not check that the object exists. `fire()` and `existingObject(with:)` check it.
     /// An ID of an entity outside the model is a programmer error.
@@ -30,9 +30,9 @@ extension ManagedObjectContext {
         return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
     }
 
-    /// The object of that ID, read from the store (MOC-15).
+    /// The object with an ID, read from the store (MOC-15).
     ///
-    /// - Throws: `objectNotFound` (133000) when there is none, or the store's error.
+    /// - Throws: `objectNotFound` (133000) if there is none; the store's error if it cannot be read.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         if let object = try plainObject(with: id) { return object }
         if registeredObject(for: id) == nil { try advance() }
@@ -48,8 +48,8 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object of an ID of a store that was read before: the most common path, without a lookup by name. Nil when more checks are
-    /// needed.
+    /// Finds an object whose entity and store this context has read before. This is the most common path, and needs no lookup by name. Nil if
+    /// more checks are needed.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
         guard parent == nil, let scope = unsafe scopes.scope(ofIDsFrom: id.origin) else { return nil }
         return unsafe try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// As `existingObject(with:)`, for objects of a known class.
+    /// The object with an ID, typed as its class. Otherwise like `existingObject(with:)`.
     @inlinable
     public func existingObject<Object: ManagedObject>(
         _ type: Object.Type, with id: ManagedObjectID
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
             entity: id.entityName, objectIDs: [id])
     }
 
-    /// The objects that this context has now: those in use and those with changes (MOC-16).
+    /// The objects that this context has now: those in use, and those with changes (MOC-16).
     public var registeredObjects: Set<ManagedObject> {
         processPendingChanges()
         tracker.objects.compact()
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
         return Set(registry.objects)
     }
 
-    /// The number of registered objects, unused ones included.
+    /// The number of registered objects, including unused ones.
     package var registeredCount: Int { registry.count }
 
     /// The object for a row that is known to exist.
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
             scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
     }
 
-    /// The objects of several IDs. The rows of missing ones are located.
+    /// The objects with several IDs. The rows of faults are located, so that their first access needs no lookup.
     func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
         ids.map { id in
             let object = object(with: id)
@@ -116,8 +116,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The objects of rows, in their order. The rows of missing ones are located. The lookups do not depend on one another's rows, so that their
-    /// memory accesses overlap.
+    /// The objects of several rows, in their order. The rows of objects that are created here are located. The lookups do not depend on one
+    /// another, so their memory accesses overlap.
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
         references.map { reference in
             if let object = registry[reference.key] { return object }
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The location of a row. Empty for a missing row; an error is left to the first access, where it recurs.
+    /// The location of a row; an empty hint for a missing row. Ignores an error, because the first access of the object has the same error.
     private func place(of key: UInt64, in scope: EntityScope) -> RowHint {
         var hint = RowHint()
         _ = try? scope.readingCells().find(key, &hint)
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// An object for an ID that this context cannot have: a temporary one of another context, or an ID of another store.
+    /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID of another store.
     private func makeStranger(_ scope: EntityScope, key: UInt64) -> ManagedObject {
         scope.objectClass.init(
             ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))
@@ -164,9 +164,9 @@ extension ManagedObjectContext {
         return ObjectReference(entity, id.reference).inSlot(slot)
     }
 
-    /// Gives new objects their permanent IDs before their first save (MOC-17).
+    /// Assigns permanent IDs to new objects before their first save (MOC-17).
     ///
-    /// Permanent IDs are kept; detached objects are skipped. The IDs change in ancestor and descendant contexts too.
+    /// Permanent IDs do not change, and detached objects are skipped. The IDs change in ancestor and descendant contexts too.
     /// - Throws: The store's error.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         let temporary = objects.filter { $0.state.contains(.temporary) && !$0.isDetached }

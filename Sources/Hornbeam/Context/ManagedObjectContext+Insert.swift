@@ -5,7 +5,7 @@ internal import Synchronization
 extension ManagedObjectContext {
     /// Inserts a new object of an entity (MOC-9).
     ///
-    /// - Throws: `unknownEntity` when the model has no such entity, or it is abstract (MOD-3); `closed` when no store is open.
+    /// - Throws: `unknownEntity` if the model has no such entity or the entity is abstract (MOD-3); `closed` if no store is open.
     @discardableResult
     public func insert(entityNamed name: String) throws -> ManagedObject {
         let model = persistentStoreCoordinator.managedObjectModel
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
 
     /// Inserts a new object of a class, like `Object(context:)`; for generic code (MOC-9).
     ///
-    /// - Throws: `unboundClass` when the class is not bound to exactly one entity, `unknownEntity` when that is abstract, `closed` when no
+    /// - Throws: `unboundClass` if the class is not bound to exactly one entity; `unknownEntity` if the entity is abstract; `closed` if no
     ///   store is open. In `Object(context:)` these are programmer errors.
     @discardableResult
     public func insert<Object: ManagedObject>(_ type: Object.Type) throws -> Object {
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// The initial state of a new object of a class with exactly one entity.
+    /// The initial state of a new object of a class that is bound to exactly one entity.
     func birthOfNewObject(of type: ManagedObject.Type) throws -> ObjectBirth {
         guard let entity = persistentStoreCoordinator.binding.entity(of: type) else {
             throw HornbeamError(
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         return birth(in: scope(at: entity.index))
     }
 
-    /// - Throws: `closed` when no store can hold new objects.
+    /// - Throws: `closed` if no store is open.
     private func requireStore(for entity: EntityDescription) throws {
         if scopes.ofNewObjects(at: entity.index) != nil { return }
         guard stack.isEmpty else { return }
@@ -82,15 +82,15 @@ extension ManagedObjectContext {
             scope: scope, key: TemporaryKeys.next(), hint: RowHint(), state: [.temporary, .inserted])
     }
 
-    /// The permanent key of a new object; nil when its store is not known before the save, or assigns keys at the save.
+    /// The permanent key of a new object; nil if its store is known only at the save, or assigns keys at the save.
     private func newPermanentKey(in scope: EntityScope) -> UInt64? {
         let stack = persistentStoreCoordinator.stack
         guard parent == nil, stack.insertsIntoOnlyStore, scope.slot == .first, let store = stack.only else { return nil }
-        // An error is reported at the save.
+        // If this fails, the object gets a temporary ID, and the save reports the error.
         return try? store.newKeyUnlessCustom()
     }
 
-    /// Gives a new object its defaults, registers it and calls its hook.
+    /// Sets the defaults of a new object, registers it and calls its hook.
     func finishInsertion(of object: ManagedObject) {
         register(object)
         object.assignInitialValues()
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
         object.awakeFromInsert()
     }
 
-    /// Gives a new object its defaults and registers it.
+    /// Sets the defaults of a new object and registers it.
     func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         registry.insert(object, at: object.registryKey)
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         object.undoStack?.register(.insert(object))
     }
 
-    /// Marks an object whose row is deleted for insertion by the next save, with its ID and its current values.
+    /// Marks an object whose row is deleted as new. The next save inserts it with its ID and its current values.
     func revive(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         if let old = object.record {

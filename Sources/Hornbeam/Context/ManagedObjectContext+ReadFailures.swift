@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-// Getters return zeros when the store cannot be read. The context records the error and throws it from its next fetch, count and save.
+// Getters return zeros if the store cannot be read. The context records the error, and its next fetch, count and save throw it.
 
 extension ManagedObjectContext {
     /// The errors of getters since the last `acknowledgeReadFailures()`: the first hundred, each with its object.
@@ -8,8 +8,8 @@ extension ManagedObjectContext {
 
     /// Allows fetches, counts and saves again after a getter could not read a value.
     ///
-    /// Until this call they throw, because values that the program computed from the zeros may be wrong. `reset()` and refreshing the affected
-    /// objects have the same effect. An object that could not be read stays failed until it is refreshed, and a
+    /// Until this call they throw, because values that the program computed from the zeros may be wrong. `reset()`, and refreshing the affected
+    /// objects, have the same effect. An object that could not be read stays failed until it is refreshed, and a
     /// save of its changes throws.
     /// - Returns: The errors of `readFailures`.
     @discardableResult
@@ -26,8 +26,8 @@ extension ManagedObjectContext {
         let count = failures.unacknowledgedCount
         return HornbeamError(
             details.first?.code ?? .general,
-            "\(count == 1 ? "A value" : "\(count) values") could not be read, and the getter gave zero or nothing instead: what was computed "
-                + "from it may be wrong. See the details. Call acknowledgeReadFailures() to go on, or reset().",
+            "\(count == 1 ? "A value" : "\(count) values") could not be read, and the getter returned zero or nil instead: values computed "
+                + "from it may be wrong. See the details. Call acknowledgeReadFailures() to continue, or reset().",
             entity: details.first?.entity, objectIDs: details.flatMap(\.objectIDs), details: details)
     }
 
@@ -39,12 +39,12 @@ extension ManagedObjectContext {
         failures.add(error, of: object.objectID)
     }
 
-    /// The error of reading the object; nil when it was read.
+    /// The error of reading an object; nil if it was read.
     func failure(of object: ManagedObject) -> HornbeamError? {
         object.state.contains(.failed) ? failures.reason(of: object.objectID) : nil
     }
 
-    /// Runs a read, and throws its read failures in this context or an ancestor. They are not reported again.
+    /// Runs a read and throws the read failures that it adds to this context or an ancestor. They are not reported again.
     func throwingFailures<Result>(of read: () throws -> Result) throws -> Result {
         let (total, count) = (failures.total, failures.unacknowledgedCount)
         let result: Result
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
         throw failure
     }
 
-    /// The result of a read outside of a getter; nil when it fails, and the failure is recorded. A removed store is not a failure.
+    /// Runs a read outside a getter. If it fails, records the failure and returns nil. A removed store is not a failure.
     func noting<Result>(_ object: ManagedObject, _ read: () throws -> Result?) -> Result? {
         do { return try read() } catch {
             if (error as? HornbeamError)?.code != .closed { noteFailure(error, of: object) }

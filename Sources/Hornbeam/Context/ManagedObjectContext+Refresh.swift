@@ -2,7 +2,7 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Discards all changes: new objects are removed, deleted ones restored, values become the committed ones (MOC-21).
+    /// Discards all changes: new objects are removed, deleted objects restored, and values become the committed ones (MOC-21).
     ///
     /// Reads nothing from the store.
     public func rollback() {
@@ -24,7 +24,7 @@ extension ManagedObjectContext {
         postObjectsDidChange(changes)
     }
 
-    /// The changes of a rollback, for observers that were not notified of the current event.
+    /// The changes by a rollback, from the state that observers know: they have not been notified of the current event.
     private var changesOfRollback: ObjectChanges {
         var changes = ObjectChanges()
         let untold = tracker.event.new
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
 
     /// Releases all objects and discards all changes (MOC-22).
     ///
-    /// Objects in use are detached: they read as zeros, and setting their properties has no effect.
+    /// Objects in use are detached: their properties are zero, and setting the properties has no effect.
     public func reset() {
         undoStack?.removeAllActions()
         for object in registry.objects {
@@ -81,8 +81,8 @@ extension ManagedObjectContext {
     ///
     /// - Parameters:
     ///   - object: The object to read; has no effect if it is new or belongs to another context.
-    ///   - mergeChanges: True keeps the pending changes and transient values over the new values, and the next save
-    ///     overwrites the changes that others saved so far; false discards them. An object without changes becomes a fault in both cases.
+    ///   - mergeChanges: If true, pending changes and transient values stay and cover the new values; the next save then
+    ///     overwrites the changes that other saves made until now. If false, they are discarded. An object without changes becomes a fault in both cases.
     /// - Throws: The store's error.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()
@@ -91,7 +91,7 @@ extension ManagedObjectContext {
         tracker.event.refreshed.insert(object.objectID)
     }
 
-    /// Reads every object again; changed ones keep their changes, the others become faults (MOC-20).
+    /// Reads every object again. Changed objects keep their changes; the others become faults (MOC-20).
     ///
     /// - Throws: The store's error.
     public func refreshAllObjects() throws {
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Makes the current values of the parent or the store the base of pending changes.
+    /// Makes the current values of the parent or the store the originals of the pending changes.
     private func renewBase(of object: ManagedObject, settling: Bool) {
         if parent != nil {
             if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// - Parameter settling: True when this call resolves conflicts, instead of the save.
+    /// - Parameter settling: True if this call resolves conflicts; false if the save resolves them.
     func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures.forget(object.objectID)
         tracker.noteEdit()

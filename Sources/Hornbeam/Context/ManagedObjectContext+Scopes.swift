@@ -17,7 +17,7 @@ extension ManagedObjectContext {
 
     /// The entity cache of an entity in a store, by the entity's index in the model.
     ///
-    /// - Parameter stack: The store stack of this context, from a caller that already has it.
+    /// - Parameter stack: The store stack of this context, if the caller has it already.
     func scope(at index: Int, in slot: StoreSlot, of stack: StoreStack? = nil) -> EntityScope {
         let place = slot.index * persistentStoreCoordinator.managedObjectModel.entities.count + index
         if let scope = scopes[place] { return scope }
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
         return scope
     }
 
-    /// For objects that are created when no store is open: reading them finds no row. It is kept separately, because a store may be opened later.
+    /// An entity cache for objects that are created while no store is open. A read of such an object finds no row.
     private func storelessScope(of entity: EntityDescription, _ slot: StoreSlot, _ place: Int) -> EntityScope {
         if let scope = scopes.withoutStore(at: place) { return scope }
         let scope = EntityScope(
@@ -50,19 +50,19 @@ extension ManagedObjectContext {
 
     // MARK: The store of an ID
 
-    /// The slot of an ID's store; nil for temporary IDs, and when that store is not open.
+    /// The slot of an ID's store; nil for temporary IDs, and if the store is not open.
     func slot(of id: ManagedObjectID) -> StoreSlot? {
         guard let identifier = id.storeIdentifier else { return nil }
         if let slot = stack.slot(of: identifier) { return slot }
         guard let snapshot, parent == nil, snapshot.stack !== persistentStoreCoordinator.stack else { return nil }
-        // A store that was added after this context's last switch to a newer state.
+        // The store may have been added after this context switched to its snapshot.
         self.snapshot = try? snapshot.follow(persistentStoreCoordinator.stack)
         return stack.slot(of: identifier)
     }
 
-    // MARK: Rows that are asked for
+    // MARK: Rows of custom stores
 
-    /// Loads the row of an object from a custom store; false when it has none.
+    /// Loads the row of an object from a custom store. Returns false if there is none.
     func loadRow(of object: ManagedObject) throws -> Bool {
         let store = try stack.store(in: object.scope.slot)
         guard try store.load(ObjectReference(object.scope.entity, object.key)) else { return false }
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
         if try store.loadMembers(of: property, owner: reference) { try renew(owner.scope.slot) }
     }
 
-    /// Switches one store to its newest state, here and in ancestor contexts.
+    /// Switches one store to its newest snapshot, here and in ancestor contexts.
     private func renew(_ slot: StoreSlot) throws {
         try parent?.renew(slot)
         snapshot = try parent?.readingSnapshot() ?? readingSnapshot().refreshing(slot)
@@ -92,8 +92,8 @@ extension ManagedObjectContext {
 }
 
 extension StoreStack {
-    /// The store for new objects of an entity without an assignment: the first store that accepts them, else one whose error
-    /// the save reports.
+    /// The store for new objects of an entity that are not assigned to one: the first store that accepts them. If there is none, a store for
+    /// which the save reports an error.
     func slotForNewObjects(of entity: EntityDescription) -> StoreSlot {
         if only != nil { return .first }
         return writableSlots(for: entity).first ?? slots.first { self[$0]?.holds(entity) ?? false } ?? slots.first ?? .first

@@ -7,10 +7,10 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// Assigns a new object to a store (PSC-4).
     ///
-    /// Objects without an assignment are inserted into the store of the objects that they are related to, else into the first writable store
-    /// whose configuration has the entity.
+    /// An object without an assignment is inserted into the store of the objects that it is related to. If there are none, into the first
+    /// writable store whose configuration has the entity.
     ///
-    /// - Throws: `closed` when the store was removed; `saveFailed` when it does not accept the entity; `unsupportedRequest` for an
+    /// - Throws: `closed` if the store was removed; `saveFailed` if it does not accept the entity; `unsupportedRequest` for an
     ///   object that is already in a store, or not in this context.
     public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
         guard object.managedObjectContext === self, object.isInserted, object.state.contains(.temporary) else {
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
 
     private func removed(_ store: PersistentStore) -> HornbeamError {
         HornbeamError(
-            .closed, "The store \(store.url.lastPathComponent) is not of this context's coordinator. Add it first.")
+            .closed, "The store \(store.url.lastPathComponent) is not in this context's coordinator. Add it first.")
     }
 
     private func noStore(for object: ManagedObject, _ stack: StoreStack) -> HornbeamError {
@@ -37,8 +37,8 @@ extension ManagedObjectContext {
         let isHeld = stack.slots.contains { stack[$0]?.holds(object.scope.entity) ?? false }
         return HornbeamError(
             isHeld ? .readOnly : .saveFailed,
-            "No store takes new objects of \(name): "
-                + (isHeld ? "those with the entity were added for reading only." : "no store's configuration has the entity.")
+            "No store accepts new objects of \(name): "
+                + (isHeld ? "the stores with the entity were added for reading only." : "no store's configuration has the entity.")
                 + " Add a store for writing whose configuration has \(name).",
             entity: name, objectIDs: [object.objectID])
     }
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
 
     /// Selects a store for each new object without one.
     ///
-    /// - Throws: `readOnly` or `saveFailed` when no store accepts an object.
+    /// - Throws: `readOnly` or `saveFailed` if no store accepts an object.
     func placeNewObjects(in stack: StoreStack) throws {
         if stack.insertsIntoOnlyStore { return }
         var placed: Set<ManagedObject> = []
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
         object.scope = scope(at: object.scope.entity.index, in: slot)
     }
 
-    /// Reserves keys for objects with a selected store, each with its object.
+    /// Reserves keys for objects whose stores are selected. Returns each object with its reference.
     func reserveKeys(for objects: [ManagedObject], in stack: StoreStack) throws -> [(ManagedObject, ObjectReference)] {
         if let only = stack.only {
             if objects.count == 1, let key = try only.newKeyUnlessCustom() {
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
 
     // MARK: Removed stores
 
-    /// Releases the objects of removed stores; objects in use keep their last known values (PSC-3).
+    /// Releases the objects of removed stores. Objects in use keep their last known values (PSC-3).
     func leaveRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
         var invalidated: Set<ManagedObjectID> = []
         for object in registry.objects where new[object.scope.slot] == nil && !object.state.contains(.temporary) {
@@ -116,11 +116,11 @@ extension ManagedObjectContext {
     }
 }
 
-/// New objects that are related to one another, and the store that one of them requires.
+/// New objects that are related to one another directly or indirectly, and the store that one of them requires.
 private struct NewObjectGroup {
     private let context: ManagedObjectContext
     private(set) var members: [ManagedObject]
-    /// The store of the first object in the group that is in a store, or assigned to one.
+    /// The store of the first object found that is in a store, or assigned to one.
     private(set) var anchor: StoreSlot?
     private var known: Set<ManagedObject>
 
@@ -161,7 +161,7 @@ private struct NewObjectGroup {
 }
 
 extension StoreStack {
-    /// True when the store accepts new objects of the entity.
+    /// True if the store accepts new objects of the entity.
     fileprivate func takes(_ entity: EntityDescription, _ slot: StoreSlot) -> Bool {
         guard let part = self[slot] else { return false }
         return !part.isReadOnly && part.holds(entity)

@@ -4,7 +4,7 @@ internal import HornbeamModel
 internal import Runtime
 #endif
 
-/// The single lookups of a context by their place in the code.
+/// Counts the lookups of single objects by call stack.
 final class AccessLog {
     private struct Place: Hashable {
         var returnAddresses: [UInt]
@@ -18,7 +18,7 @@ final class AccessLog {
     }
 
     private var visits: [Place: Visits] = [:]
-    /// The object to which a relationship led last.
+    /// The destination of the to-one relationship that was read last.
     var lastStep: (key: UInt64, property: PropertyDescription)?
 
     /// Records the lookup of one object.
@@ -41,7 +41,7 @@ final class AccessLog {
             .sorted { ($0.count, $1.callSite) > ($1.count, $0.callSite) }
     }
 
-    /// The symbols of the current call stack, without Hornbeam's own.
+    /// The symbols of the current call stack, without those of Hornbeam.
     private static func callStack() -> [String] {
         #if canImport(Runtime)
         guard let trace = try? Backtrace.capture(limit: 64).symbolicated() else { return [] }
@@ -55,7 +55,7 @@ final class AccessLog {
         #endif
     }
 
-    /// True for mangled names in Hornbeam's modules.
+    /// True for mangled names of Hornbeam's modules and Foundation.
     private static func isOwn(_ rawName: String) -> Bool {
         ["$s8Hornbeam", "$s13HornbeamModel", "$s13HornbeamStore", "$s10Foundation"].contains { rawName.hasPrefix($0) }
     }

@@ -1,16 +1,16 @@
 internal import HornbeamModel
 
-/// The changed objects of a context, and their changes since observers were last notified.
+/// The changed objects of a context, and the changes since its observers were last notified.
 struct ChangeTracker {
-    /// Objects with changes, in the order in which they first changed.
+    /// Objects with changes, in the order of their first changes.
     var objects = TrackedObjects()
     /// The changes since the last `processPendingChanges`.
     var event = PendingEvent()
-    /// Incremented by each change that a child can see.
+    /// Incremented by each change that a child context can see.
     private(set) var edits: UInt64 = 0
-    /// New objects that represent any stored object with the same unique values.
+    /// New objects of upserts: a save updates the stored object with the same unique values, if there is one.
     var upserted: Set<ObjectIdentifier> = []
-    /// Called at the first change of an event. The view context schedules the processing at the end of the main actor's turn.
+    /// Called at the first change of an event. The view context then schedules `processPendingChanges` at the end of the main actor's turn.
     var eventBegan: (() -> Void)?
 
     mutating func noteEdit() { edits &+= 1 }

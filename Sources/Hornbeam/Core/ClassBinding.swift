@@ -2,8 +2,8 @@ internal import HornbeamModel
 
 /// The class of each entity's objects.
 ///
-/// A class is bound to the entities that have it as their class name, or else to the entity with the class's
-/// `entityName`; a class that declares its entity binds its superclasses too. An entity without a
+/// A class is bound to the entities with its name as `className`. If there are none, it is bound to the entity with the class's
+/// `entityName`. A class that declares its entity binds its superclasses too. An entity without a
 /// class has the class of its nearest superentity, or `ManagedObject`.
 struct ClassBinding: Sendable {
     private let classes: [ManagedObject.Type]
@@ -40,12 +40,12 @@ struct ClassBinding: Sendable {
 
     func objectClass(of entity: EntityDescription) -> ManagedObject.Type { classes[entity.index] }
 
-    /// The only entity bound to the class itself; nil for none and for several (OBJ-16).
+    /// The only entity bound to the class; nil if no entity or several are bound (OBJ-16).
     func entity(of type: ManagedObject.Type) -> EntityDescription? {
         entityIndexes[ObjectIdentifier(type)].map { model.entities[$0] }
     }
 
-    /// The superclasses that declare entities, which are bound automatically.
+    /// The superclasses that declare entities. They are bound without being listed.
     private static func superclasses(of type: ManagedObject.Type) -> [ManagedObject.Type] {
         var found: [ManagedObject.Type] = []
         var parent = type.entityDeclaration?.parent.first
@@ -78,7 +78,7 @@ struct ClassBinding: Sendable {
         return ManagedObject.self
     }
 
-    /// Typed relationships whose destination has another class than the token: their getter would fail.
+    /// Reports typed relationships whose destination has another class than the token names. Their getters would fail.
     private static func unfitDestinations(
         of type: ManagedObject.Type, _ entity: EntityDescription, _ own: [Int: ManagedObject.Type]
     ) -> [HornbeamError] {
@@ -149,7 +149,7 @@ private struct TokenCheck {
         }
     }
 
-    /// A getter must return a value when it is missing, or when the type cannot decode it.
+    /// Reports a required attribute without a default whose type has no value for “not set”. Its getter would have nothing to return.
     private mutating func checkStandIn(_ token: any PropertyToken, _ property: PropertyDescription) {
         guard property.defaultValue.isNull, let value = (token as? any AttributeToken)?.valueType as? any CodedType.Type,
             !value.hasUnsetValue
@@ -185,8 +185,8 @@ extension EntityDescription {
 }
 
 extension AttributeType {
-    /// True when a token of this type can read an attribute of the model: integers of any width are compatible, and so are the two
-    /// floating-point types.
+    /// True if a token of this type can read an attribute of the type `stored`. All integer types are compatible with each other, and so are
+    /// the two floating-point types.
     func fits(_ stored: AttributeType) -> Bool {
         if self == stored { return true }
         if integerRange != nil { return stored.integerRange != nil }

@@ -1,9 +1,9 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Small parts of a context.
+// The small parts of a context.
 
-/// The settings of a context that the app makes. `ManagedObjectContext` documents each.
+/// The settings of a context that a program can change. `ManagedObjectContext` documents each.
 struct ContextSettings {
     var mergePolicy: MergePolicy = .error
     var automaticallyMergesChangesFromParent = true
@@ -16,18 +16,18 @@ struct ContextSettings {
 
 /// The role of a context, set at its creation.
 struct ContextRole {
-    /// True for the context of the main actor, whose observers may receive objects.
+    /// True for the context of the main actor. Its observers may receive objects.
     var isViewContext = false
-    /// True when new objects get permanent IDs at once, so that a closure can return the IDs.
+    /// True if new objects get permanent IDs immediately, so that a closure can return the IDs.
     var givesPermanentIDs = false
-    /// True while a migration writes incomplete objects; it validates them at its end.
+    /// True while a migration writes incomplete objects. The migration validates them at its end.
     var skipsValidation = false
-    /// True for the detached read-only context of a released context. It retains no object and no entity cache, so that its objects, which
-    /// retain it, form no cycle with it.
+    /// True for the detached read-only context of a released context. It retains no object and no entity cache: its objects
+    /// retain it, and a cycle would never be freed.
     var isAfterlife = false
 }
 
-/// The running save, and the save in doubt.
+/// The running save, and the in-doubt save.
 struct SaveState {
     var isSaving = false
     /// A save with an unknown outcome, until its store is opened again.
@@ -40,9 +40,9 @@ struct ContextObservers {
     var listeners: [(ObjectChanges) -> Bool] = []
     /// The mailboxes of change sequences.
     var mailboxes: [WeakMailbox] = []
-    /// Notifies observers of properties; nil when observation is not available.
+    /// Notifies observers of properties; nil if observation is not available.
     var hub: ObservationHub?
-    /// True while the listeners are called; `listeners` holds only new ones meanwhile.
+    /// True while the listeners are called. Meanwhile, `listeners` contains only those that were added during the calls.
     var isNotifying = false
     /// Changes that the listeners have not received yet.
     var queue: [ObjectChanges] = []
@@ -54,21 +54,21 @@ struct ContextObservers {
 struct AccessState {
     /// Objects that a fetch prefetched.
     var prefetched: [ManagedObject] = []
-    /// The pattern of object accesses.
+    /// The pattern of object accesses, for read-ahead.
     var readAhead = ReadAhead()
-    /// Records where objects are read one at a time; nil unless tracking is on.
+    /// Counts lookups of single objects; nil unless tracking is on.
     var log: AccessLog?
     /// The number of rows that were looked up alone.
     var rowsLookedUp = 0
-    /// The cost of fetches so far, without fired faults, which the entity caches count.
+    /// The cost of fetches so far. Fired faults are not in it; each entity cache counts its own.
     var costs = FetchCounters()
-    /// The parts of a fetch that is reported as a whole; nil outside of one.
+    /// The parts of a fetch that is reported as a whole; nil outside such a fetch.
     var partsOfFetch: [FetchWork]?
 }
 
 /// The child contexts, and how far this context has merged the changes of its parent.
 struct ContextFamily {
     var children: [WeakContext] = []
-    /// The parent's `edits` at this context's last check.
+    /// The parent's `edits` at this context's last merge with it.
     var parentEditsSeen: UInt64 = 0
 }

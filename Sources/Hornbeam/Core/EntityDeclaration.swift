@@ -2,7 +2,7 @@ public import HornbeamModel
 
 /// The entity that a class declares. `ManagedObjectModel(for:)` builds a model from it.
 ///
-/// `@Entity` writes it; a hand-written class can too:
+/// `@Entity` generates it. A class without the macro can declare it:
 /// ```swift
 /// override class var entityDeclaration: EntityDeclaration? {
 ///     EntityDeclaration(Book.self, parent: super.entityDeclaration, tokens: [title, year, author]) {
@@ -11,10 +11,10 @@ public import HornbeamModel
 /// }
 /// ```
 public struct EntityDeclaration {
-    /// The entity. Destinations of its relationships are class names.
+    /// The entity. The destinations of its relationships are class names.
     public let entity: Entity
     let objectClass: ManagedObject.Type
-    /// The declaration of the nearest superclass that has one: zero or one element.
+    /// The declaration of the nearest superclass that has one. An array of zero or one element, because a struct cannot contain itself.
     let parent: [EntityDeclaration]
     /// The relationships for which no inverse is inferred.
     let oneWay: Set<String>
@@ -28,8 +28,8 @@ public struct EntityDeclaration {
     ///   - oneWay: The names of relationships for which no inverse is inferred.
     ///   - abstract: True if only subentities have objects.
     ///   - renamedFrom: The name of the entity in older versions of the model.
-    ///   - version: Text that makes this version differ from an otherwise equal one.
-    ///   - userInfo: Notes of the app.
+    ///   - version: The version hash modifier: another text gives an otherwise unchanged entity another version hash.
+    ///   - userInfo: Texts for the program's own use.
     ///   - parts: Constraints, indexes and fetched properties.
     public init(
         _ objectClass: ManagedObject.Type, parent: EntityDeclaration? = nil, tokens: [any PropertyToken], oneWay: Set<String> = [],

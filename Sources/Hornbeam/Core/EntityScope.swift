@@ -1,12 +1,12 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// The entity cache of a context: the data that all objects of one entity and store share, such as entity, class, origin of IDs, and context.
+/// The entity cache of a context: the data that all objects of one entity and store share, such as entity, class, store identity and context.
 ///
-/// An object refers to its cache instead of to each of these, which keeps a fault small.
+/// An object has one reference to this cache instead of a field for each of these, so a fault is small.
 public final class EntityScope {
     let entity: EntityDescription
-    /// The store of the objects, also of new ones.
+    /// The store of the objects, which may be new.
     let slot: StoreSlot
     /// The bits that distinguish the objects' keys from those of other stores.
     let keyBits: UInt64
@@ -17,8 +17,8 @@ public final class EntityScope {
     let objectClass: ManagedObject.Type
     let origin: ManagedObjectID.StoreIdentity
 
-    /// The context; nil after its release. The context's `deinit` clears it, so the reference need not
-    /// be counted; a weak reference would make each read of a property slower.
+    /// The context; nil after its release. The context's `deinit` clears it, so the reference can be
+    /// uncounted; a weak reference would make each read of a property slower.
     unowned(unsafe) var livingContext: ManagedObjectContext?
     /// The detached read-only context for objects whose context was released.
     private var afterlife: ManagedObjectContext?
@@ -30,13 +30,13 @@ public final class EntityScope {
     private let coordinator: PersistentStoreCoordinator
     /// The number of faults of the entity that were fired in the context.
     var faultsFired = 0
-    /// Notifies observers of properties; nil when observation is not available.
+    /// Notifies observers of properties; nil if observation is not available.
     var hub: ObservationHub?
-    /// True when the custom store may have rows that are not cached in memory.
+    /// True if the store is a custom store that may have rows outside its cache in memory.
     let isIncremental: Bool
-    /// True when the context has a parent, whose unsaved changes are visible here.
+    /// True if the context has a parent, whose unsaved changes are visible in it.
     let isNested: Bool
-    /// Records the tokens that are read from a probe object; else nil.
+    /// Records the tokens that are read from a probe object; nil for other objects.
     var probe: PropertyProbe?
 
     init(
@@ -60,17 +60,17 @@ public final class EntityScope {
         if let snapshot = context.snapshot { read(from: snapshot) }
     }
 
-    /// Called when the context switches to another snapshot.
+    /// Sets the snapshot. Called when the context switches to another one.
     func read(from snapshot: StackSnapshot?) {
         cells = entity.isAbstract ? nil : snapshot?[slot]?.cells(entity)
         lastMembers = nil
     }
 
-    /// The current reader for the members of a relationship.
+    /// The reader for the members of a relationship in the current snapshot.
     func readingMembers(of property: PropertyDescription) throws -> MemberReader {
         if let lastMembers, lastMembers.property == property.index { return lastMembers.reader }
         let reader = try readingSnapshot().memberReader(of: property)
-        // A detached read-only context has no snapshot that could be replaced.
+        // A detached read-only context has one snapshot only; the reader would form a cycle.
         if unsafe livingContext != nil { lastMembers = (property.index, reader) }
         return reader
     }
@@ -87,10 +87,10 @@ public final class EntityScope {
         return cells
     }
 
-    /// The context for reading: the existing one, or a detached read-only one with its last state.
+    /// The context for reading: the living one, or a detached read-only one with its last snapshot.
     ///
-    /// The optimiser may release a context after its last use in a function, while its objects are
-    /// still read there. So reading still works, and only changes require the context (`noteChange`).
+    /// The optimiser may release a context after its last use in a function, although the function still reads
+    /// its objects. So reading works without the context, and only changes require it (`noteChange`).
     var context: ManagedObjectContext {
         if let livingContext = unsafe livingContext { return livingContext }
         if let afterlife { return afterlife }
@@ -99,31 +99,31 @@ public final class EntityScope {
         return context
     }
 
-    /// Called when the context is released; its objects then read from its last snapshot.
+    /// Called when the context is released. Its objects then read from its last snapshot.
     func outlive(_ snapshot: StackSnapshot?) {
         unsafe livingContext = nil
         lastSnapshot = snapshot
     }
 
-    /// The row of an ID in the objects' store; nil for temporary IDs and those of other stores.
+    /// The row of an ID in the objects' store; nil for temporary IDs and IDs of other stores.
     func localReference(_ id: ManagedObjectID) -> ObjectReference? {
         guard id.storeIdentifier == origin.storeIdentifier, let target = entity.managedObjectModel.entitiesByName[id.entityName]
         else { return nil }
         return ObjectReference(target, id.reference)
     }
 
-    /// The property of a token. A programmer error when the entity has no such property.
+    /// The property of a token. A missing property is a programmer error.
     func property(_ nameID: PropertyNameID) -> PropertyDescription { properties[index(of: nameID)] }
 
-    /// The index of a token's property. A programmer error when the entity has no such property.
+    /// The index of a token's property. A missing property is a programmer error.
     @inline(__always)
     func index(of nameID: PropertyNameID) -> Int {
         guard let index = entity.index(of: nameID) else { return missing(nameID) }
         return index
     }
 
-    /// True when the property's cell can be read as numbers or text of that form; false for a property without a cell. A
-    /// programmer error when the property has another type than the token.
+    /// True if the property's cell can be read in the given form; false for a property without a cell. A token of another type
+    /// is a programmer error.
     @inline(__always)
     func isCell(_ index: Int, of form: CellForm) -> Bool {
         guard let actual = cellForms[index] else { return false }
@@ -150,7 +150,7 @@ public final class EntityScope {
     }
 }
 
-/// The library's arguments for the creation of an object. Only Hornbeam can create one.
+/// The library's arguments for the creation of an object. Only the library creates instances.
 public struct ObjectBirth {
     let scope: EntityScope
     /// The local key, or the number of a temporary ID.

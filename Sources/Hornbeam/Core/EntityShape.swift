@@ -2,31 +2,31 @@ internal import HornbeamModel
 internal import HornbeamStore
 internal import HornbeamThreads
 
-/// The data that all objects of one entity share in all contexts of a coordinator. Created once, because a context may exist for one save only.
+/// The data that all objects of one entity share in all contexts of a coordinator. Shared because a context may exist for one save only.
 final class EntityShape: Sendable {
     let properties: [PropertyDescription]
     /// The forms of attributes' cells, by property index; nil for properties without a cell.
     let cellForms: [CellForm?]
-    /// The values of a new object by property index, and the set of properties with a value.
+    /// The values of a new object by property index; `newHeld` is the set of properties with a value.
     let newValues: [PropertyValue]
     let newHeld: PropertySet
     /// The properties that are not stored.
     let transient: PropertySet
     /// The attributes that the store computes at each save (ATT-11).
     let derived: [PropertyDescription]
-    /// The checks for values that need no further validation, by property index.
+    /// The simple checks of values, by property index. A value that passes needs no further validation.
     let plainChecks: [PlainCheck]
-    /// True when a new object's values are its row: attributes that need no conversion, and relationships without a cell.
+    /// True if the values of a new object can be stored unchanged as its row: attributes that need no conversion, and relationships without a cell.
     let isFlat: Bool
     let temporaryOrigin: ManagedObjectID.StoreIdentity
 
     /// A check without reference counting.
     struct PlainCheck {
-        /// Nil when each value must be validated: for relationships, and attributes with rules.
+        /// Nil if each value needs full validation: relationships, and attributes with rules.
         let type: AttributeType?
         let isOptional: Bool
 
-        /// True when the value is valid.
+        /// True if the value is valid; false also if the value needs full validation.
         func passes(_ value: PropertyValue) -> Bool {
             guard let type else { return false }
             return value.isNull ? isOptional : type.holds(value)

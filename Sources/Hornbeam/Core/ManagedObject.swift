@@ -2,7 +2,7 @@ internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// An object whose values are in a store: they are read on access, and written when the context saves.
+/// An object of a store. Its values are read on access, and written when the context saves.
 ///
 /// Declare one class per entity, with one token and one accessor per property:
 ///
@@ -17,15 +17,15 @@ internal import HornbeamStore
 /// ```
 /// Objects of an entity without a class are instances of this class; their properties are accessed by name.
 ///
-/// There is one instance per ID and context (MOC-11). An object belongs to the isolation of its context, which the compiler
-/// checks. Pass `objectID`, or values, to other isolations.
+/// There is one instance per ID and context (MOC-11). An object belongs to the isolation of its context, and the compiler
+/// checks this. Pass `objectID`, or values, to other isolations.
 ///
-/// A getter cannot throw. When the row cannot be read, a property has its last known value or its
-/// type's zero, and the next fetch, count and save of the context throw the error; `value(of:)` throws it at once.
+/// A getter cannot throw. If the row cannot be read, the getter returns the last known value or the
+/// type's zero, and the next fetch, count and save of the context throw the error. `value(of:)` throws it immediately.
 nonisolated open class ManagedObject {
-    // Ordered so that an instance takes 56 bytes, 64 with the header of the allocator: one cache line.
+    // The fields are in an order in which an instance takes 56 bytes, and 64 with the allocator's header: one cache line.
 
-    /// Changes only when a new object is assigned to a store.
+    /// Changes only if a new object is assigned to another store.
     final var scope: EntityScope
     /// The row's key in its store, or the number of a temporary ID.
     final var key: UInt64
@@ -62,12 +62,12 @@ nonisolated open class ManagedObject {
     open class var tokens: [any PropertyToken] { [] }
 
     /// The entity that the class declares, for `ManagedObjectModel(for:)`; nil for a class with a separate model.
-    /// `@Entity` writes it.
+    /// `@Entity` generates it.
     open class var entityDeclaration: EntityDeclaration? { nil }
 
     // MARK: Hooks
 
-    /// Called once, before `awakeFromInsert`, to set initial values that are evaluated for each object. `@Entity` writes it.
+    /// Called once, before `awakeFromInsert`, to set initial values that are computed for each object. `@Entity` generates it.
     open func assignInitialValues() {}
 
     /// Called once, after a new object was inserted and has its default values (OBJ-1).
@@ -76,14 +76,14 @@ nonisolated open class ManagedObject {
     /// Called each time a fault was fired. Values set here are not changes (OBJ-2).
     open func awakeFromFetch() {}
 
-    /// Called after undo, redo, rollback, refresh or a merge policy changed values; compute transient values and
+    /// Called after undo, redo, rollback, refresh or a merge policy has changed values. Compute transient values and
     /// caches here (OBJ-3).
     open func awake(fromSnapshotEvents events: SnapshotEvents) {}
 
-    /// Called before each save that writes or deletes the object, repeatedly while values change (OBJ-5).
+    /// Called before each save that writes or deletes the object, and again while calls change values (OBJ-5).
     open func willSave() {}
 
-    /// Called after the save. Changes made here are part of the next save (OBJ-5).
+    /// Called after the save. Changes that it makes are part of the next save (OBJ-5).
     open func didSave() {}
 
     /// Called by `delete` before the delete rules are applied (OBJ-4).
@@ -95,12 +95,12 @@ nonisolated open class ManagedObject {
     /// Called after the object became a fault (OBJ-6).
     open func didTurnIntoFault() {}
 
-    /// The merged value of two changes of a property with the merge rule `custom`; nil
-    /// applies the merge policy (MRG-6). To-one relationships are IDs here.
+    /// Merges two changes of a property with the merge rule `custom`. The default returns nil, and then
+    /// the merge policy applies (MRG-6). To-one relationships are IDs in the conflict.
     open class func mergedValue(for conflict: PropertyConflict) -> PropertyValue? { nil }
 
-    /// Validates one value beyond the rules of the model. Called by `validateValue`, and before a save for each attribute and to-one that
-    /// is validated (VAL-1). The default does nothing. The object and the key are added to its errors.
+    /// Validates one value beyond the rules of the model. Called by `validateValue`, and before a save for each attribute and to-one
+    /// relationship to validate (VAL-1). The default does nothing. The library adds the object and the key to the errors that it throws.
     open func validate(_ value: PropertyValue, forKey key: String) throws {}
 
     /// Validates the object before its first save. Call super when overriding (VAL-2).
@@ -109,14 +109,14 @@ nonisolated open class ManagedObject {
     /// Validates the object before its changes are saved. Call super when overriding (VAL-2).
     open func validateForUpdate() throws { try validateProperties() }
 
-    /// Checks the delete rules that deny (DEL-4). Call super when overriding (VAL-2).
+    /// Checks the delete rule `deny` (DEL-4). Call super when overriding (VAL-2).
     open func validateForDelete() throws { try validateDeletion() }
 }
 
-@available(*, unavailable, message: "A managed object stays with its context. Take its objectID or its values instead.")
+@available(*, unavailable, message: "A managed object is confined to its context. Pass its objectID or its values instead.")
 extension ManagedObject: Sendable {}
 
-/// Two objects are equal when they are the same instance.
+/// Two objects are equal if they are the same instance.
 extension ManagedObject: Hashable {
     public static func == (a: ManagedObject, b: ManagedObject) -> Bool { a === b }
     public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

@@ -4,23 +4,23 @@ internal import HornbeamStore
 
 /// A working copy of objects: fetches them, keeps their changes private, and saves them together.
 ///
-/// A context is used in the isolation in which it was created: `container.viewContext` on the main actor, the context that
-/// `performBackgroundTask` passes to its closure, a context of your own inside your own actor. Neither
+/// Use a context in the isolation in which it was created: `container.viewContext` on the main actor, the context of
+/// `performBackgroundTask` in its closure, and a context that your actor creates in that actor. Neither
 /// contexts nor their objects are `Sendable`, so the compiler prevents their use elsewhere.
 ///
-/// Reads use one committed state of the store. The context switches to the newest state at each fetch, count, save and
-/// merge, unless it is pinned, and then merges the changes of other contexts, unless
-/// `automaticallyMergesChangesFromParent` is false.
+/// Reads use one snapshot of the stores. At each fetch, count, save and merge, the context switches to the newest snapshot and merges
+/// the changes of other contexts. It does not merge if `automaticallyMergesChangesFromParent` is false. While it is pinned, it does neither,
+/// except after its own save and at a call of `mergeChanges()`.
 ///
 /// A context may be released on any thread. Its objects can still be read afterwards, but not changed.
 public final class ManagedObjectContext {
     /// The coordinator whose stores this context reads and writes.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
-    /// The context from which this one reads and into which it saves; nil for one that saves into the stores (MOC-6).
+    /// The context that this one reads from and saves into; nil if it saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
-    // Accesses to the parts marked `unchecked` call no hook, observer or policy, which could access the same part again. So they omit the runtime check of
-    // exclusive access, which changes and saves of single objects would execute very often.
+    // Accesses to the parts marked `unchecked` call no hook, observer or policy, so they cannot overlap with another access to the same part. The runtime
+    // check of exclusive access is therefore omitted; it would run at every change and save of a single object.
 
     /// Records changes for `undo()`. Nil, the default, records nothing (UND-1).
     @safe @exclusivity(unchecked) public var undoStack: UndoStack?
@@ -36,7 +36,7 @@ public final class ManagedObjectContext {
     @safe @exclusivity(unchecked) var observers = ContextObservers()
     @safe @exclusivity(unchecked) var family = ContextFamily()
     var access = AccessState()
-    /// Read failures, thrown by the next fetch, count and save.
+    /// Read failures that the next fetch, count and save throw.
     @safe @exclusivity(unchecked) var failures = ReadFailures()
 
     convenience init(coordinator: PersistentStoreCoordinator) { self.init(coordinator, parent: nil) }
@@ -77,10 +77,10 @@ extension ManagedObjectContext {
         set { settings.mergePolicy = newValue }
     }
 
-    /// True when the context merges the saves of other contexts at the next fetch, count, save or merge (MOC-31).
+    /// True if the context merges the saves of other contexts at the next fetch, count, save or merge (MOC-31).
     ///
-    /// When false, objects that were read keep their values until they are refreshed, and their save
-    /// conflicts with the other one.
+    /// If false, objects that were read keep their values until they are refreshed. A save of such an object then
+    /// conflicts with a save of another context.
     public var automaticallyMergesChangesFromParent: Bool {
         get { settings.automaticallyMergesChangesFromParent }
         set { settings.automaticallyMergesChangesFromParent = newValue }
@@ -98,14 +98,14 @@ extension ManagedObjectContext {
         set { settings.transactionAuthor = newValue }
     }
 
-    /// Notes of the app.
+    /// Values for the program's own use.
     public var userInfo: [String: PropertyValue] {
         get { settings.userInfo }
-        // Not in place: the new value may be computed from other settings.
+        // Not modified in place: the new value may be computed from other settings, and that access would overlap.
         set { settings.userInfo = newValue }
     }
 
-    /// True to keep every object until `reset`, in use or not (MOC-16).
+    /// True if the context retains every object until `reset`, in use or not (MOC-16).
     public var retainsRegisteredObjects: Bool {
         get { settings.retainsRegisteredObjects }
         set { settings.retainsRegisteredObjects = newValue }
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
 
     /// Called when an automatic merge of remote changes fails and no call can throw the error; see `lastMergeFailure`.
     ///
-    /// The view context and its children merge automatically, and so does a `BackgroundContext` between two
+    /// The view context and its children merge automatically after each save. A `BackgroundContext` merges between two
     /// calls. Called in the isolation of the context.
     public var onMergeFailure: ((HornbeamError) -> Void)? {
         get { settings.onMergeFailure }
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     /// The number of rows that were looked up alone.
     package var rowsLookedUp: Int { access.rowsLookedUp }
 
-    /// The snapshot of the stores that is read; nil before the first read and after `reset`.
+    /// The snapshot of the stores that this context reads; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
         get { reading.snapshot }
         set {
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
     /// The store stack of this context's snapshot.
     var stack: StoreStack { snapshot?.stack ?? persistentStoreCoordinator.stack }
 
-    /// The snapshot from which properties are read. Keeps an existing one.
+    /// The snapshot from which properties are read: the current one, or else the newest.
     func readingSnapshot() throws -> StackSnapshot {
         if let snapshot { return snapshot }
         let fresh = try newestSnapshot()
@@ -160,18 +160,18 @@ extension ManagedObjectContext {
         return fresh
     }
 
-    /// The newest state for this context: the parent's, or that of the stores.
+    /// The newest snapshot for this context: the parent's, or that of the stores.
     func newestSnapshot() throws -> StackSnapshot {
         if let parent { return try parent.readingSnapshot() }
         let stack = persistentStoreCoordinator.stack
         return try reading.isPinned ? stack.retain() : stack.snapshot()
     }
 
-    /// True when this context merges remote changes automatically.
+    /// True if this context merges remote changes automatically.
     var follows: Bool { automaticallyMergesChangesFromParent && !reading.isPinned }
 }
 
-@available(*, unavailable, message: "A context stays where it was made. Hand over the container, or IDs.")
+@available(*, unavailable, message: "A context is confined to the isolation that made it. Pass the container, or IDs, instead.")
 extension ManagedObjectContext: Sendable {}
 
 extension ManagedObjectContext: CustomStringConvertible {

@@ -4,20 +4,20 @@ internal import HornbeamModel
 struct MergeState {
     /// The change queue of the context.
     let inbox: ChangeInbox
-    /// The contexts whose saves are merged although this context does not merge automatically.
+    /// The contexts whose saves this context merges although it does not merge automatically.
     var observed: Set<UInt64> = []
-    /// The merges since the last save.
+    /// The conflicts that merges resolved since the last save.
     var report = MergeReport()
-    /// The resolution of conflicts in the last successful save and the merges before it.
+    /// The conflicts that the last successful save resolved, including those of merges before it.
     private(set) var lastReport = MergeReport()
     /// The error of the last automatic merge; nil after a successful one.
     var lastFailure: HornbeamError?
 
     init(_ inbox: ChangeInbox) { self.inbox = inbox }
 
-    /// Assigns the merges until now to the save that has ended.
+    /// Called at the end of a save. The current report becomes the last one, and a new report begins.
     mutating func conclude() {
-        // Usually no remote change was merged.
+        // In most saves, no remote change was merged.
         if lastReport.isEmpty, report.isEmpty { return }
         lastReport = report
         report = MergeReport()

@@ -4,12 +4,12 @@ internal import HornbeamStore
 /// The state of an object besides its row: changed values, transient values, and a copy of a row
 /// that may no longer be readable.
 ///
-/// Most objects have none.
+/// Most objects have no record.
 final class ObjectRecord {
-    // Only this module accesses a record, and accesses call no code that could access the same field again. So the check of
-    // exclusive access, which would run at each set value, is omitted.
+    // Only this module accesses a record, and no access calls code that could access the same field again. So the runtime check of
+    // exclusive access is omitted; it would run at each assignment.
 
-    /// The row's version at the first change, which the save compares. 0 for a new object.
+    /// The row's version at the first change; the save compares it with the stored version. 0 for a new object.
     @safe @exclusivity(unchecked) var version: UInt32 = 0
     /// The key that a running save assigns to a new object; 0 for none.
     @safe @exclusivity(unchecked) var permanentKey: UInt64 = 0
@@ -17,11 +17,11 @@ final class ObjectRecord {
     @safe @exclusivity(unchecked) var values: [PropertyValue]
     /// The properties whose value is in the record instead of the row.
     @safe @exclusivity(unchecked) var held = PropertySet()
-    /// The properties that the next save writes; a to-many is included when its members change.
+    /// The properties that the next save writes. A to-many relationship is included if its members change.
     @safe @exclusivity(unchecked) var changed = PropertySet()
-    /// The properties that setters changed, also those that were changed back.
+    /// The properties that setters assigned, including those that have their old value again.
     @safe @exclusivity(unchecked) private(set) var assigned = PropertySet()
-    /// The properties of a new object with an initial value from its class.
+    /// The properties of a new object to which its class assigned an initial value.
     @safe @exclusivity(unchecked) private(set) var initialized = PropertySet()
     /// The stored values of the changed properties; the base of three-way merges.
     @safe @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
@@ -38,7 +38,7 @@ final class ObjectRecord {
         values = Array(repeating: .null, count: propertyCount)
     }
 
-    /// The record of a new object: it holds all values, and the save writes all of them.
+    /// The record of a new object. It contains all values, and the save writes all of them.
     init(newValues: [PropertyValue], held: PropertySet) {
         values = newValues
         self.held = held
@@ -51,13 +51,13 @@ final class ObjectRecord {
         held.insert(index)
     }
 
-    /// Removes a value, so that the row's value applies again.
+    /// Removes a value from the record. Then the value of the row applies.
     func release(_ index: Int) {
         values[index] = .null
         held.remove(index)
     }
 
-    /// The changed properties, without defaults and primitive values.
+    /// The changed properties that a setter assigned. Defaults and primitive values are not among them.
     var changedBySetters: PropertySet { changed.intersection(assigned) }
 
     /// Records that a setter changed a property.
@@ -66,14 +66,14 @@ final class ObjectRecord {
         changedInEvent.insert(index)
     }
 
-    /// Marks the values assigned so far as initial values, which the program did not set.
+    /// Treats the values assigned so far as initial values, which the program did not set.
     func concludeInitialValues() {
         initialized = assigned
         assigned.removeAll()
         changedInEvent.removeAll()
     }
 
-    /// Marks the other values of a new object as initial values, which the program did not set.
+    /// Treats the values of a new object outside `properties` as initial values, which the program did not set.
     func limitAssignments(to properties: PropertySet) {
         for index in held where !properties.contains(index) { initialized.insert(index) }
         assigned = assigned.intersection(properties)

@@ -3,29 +3,29 @@ internal import HornbeamThreads
 
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
-/// An open-addressing table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch share lines
-/// and a single object takes one. The registry retains objects; `sweep` releases unchanged ones that are not in use elsewhere,
-/// so its references are weak in effect (MOC-16). Safe: it owns its memory.
+/// An open-addressing hash table of groups. Each slot has a group of eight neighbouring keys, which fills one cache line: objects of a fetch
+/// share lines, and a single object uses one line. The registry retains its objects. `sweep` releases the unchanged objects that the
+/// program does not use, so the references of the registry are weak in effect (MOC-16). Safe: it owns its memory.
 @safe final class ObjectRegistry {
     private static let groupSize = 8
     private static let capacityMin = 8
-    /// A table of this capacity is kept when it is empty, because it is usually filled again.
+    /// An empty table with at most this capacity is not freed, because it is usually filled again.
     private static let keptCapacity = 1024
 
-    /// For each group the number of its keys without their low bits, plus one; 0 for an empty slot.
+    /// For each slot, the number of its group plus one: the keys without their low three bits. 0 for an empty slot.
     private var numbers: UnsafeMutablePointer<UInt64>
-    /// The objects, group by group.
+    /// The objects, eight for each slot.
     private var cells: UnsafeMutablePointer<ManagedObject?>
-    /// The number of slots for groups: a power of two.
+    /// The number of slots: a power of two.
     private var capacity: Int
-    /// Slots in use, including those of empty groups.
+    /// The number of slots in use, including those of groups without objects.
     private var used = 0
-    /// The group found last.
+    /// The group of the last successful search, and its slot.
     private var last: (number: UInt64, place: Int) = (0, 0)
     private(set) var count = 0
-    /// For each group a bitmap of the objects that become faults at their next lookup; nil when there are none.
+    /// For each slot, a bitmap of the objects that become faults at their next lookup; nil if there are none.
     private var dueFaults: UnsafeMutablePointer<UInt8>?
-    /// The objects and groups after the last sweep; the next sweep runs when their number has doubled.
+    /// The numbers of objects and groups after the last sweep. The next sweep runs when one of them has doubled.
     private var survivors = (objects: 0, groups: 0)
 
     init() {
@@ -45,11 +45,11 @@ internal import HornbeamThreads
         return unsafe cells[index]
     }
 
-    /// The number of objects that are accessed together: the number of cache misses that the processor handles in parallel.
+    /// The number of objects whose fields are read together. The processor handles about as many cache misses in parallel.
     static let touchedAtOnce = 16
 
-    /// Reads a field of the objects of some rows, so that their cache misses overlap. Retaining an object increments its reference count, which
-    /// waits for its memory and delays later accesses.
+    /// Reads a field of the objects of some rows, so that their cache misses overlap. The objects are not retained: an increment of the reference
+    /// count would wait for the memory and delay later accesses.
     func touch(_ rows: UnsafeBufferPointer<ResultRow>) {
         var states: UInt64 = 0
         var current: UInt64 = 0
@@ -63,11 +63,11 @@ internal import HornbeamThreads
             guard let place = place(of: number) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
         }
-        // Never true. Without a use of the sum, the compiler would remove the reads.
+        // Never true. The compiler would remove the reads if their sum were not used.
         if states > UInt64(UInt16.max) * UInt64(Self.touchedAtOnce) { preconditionFailure("Objects have more states than they can have.") }
     }
 
-    /// Prefetches the group of a row a few rows ahead. Its slot follows from its number unless there was a collision.
+    /// Prefetches the group of a row that comes a few rows later. Unless there was a collision, its slot follows from its number.
     @inline(__always)
     private func fetchAhead(of number: UInt64) {
         let place = firstPlace(number &+ 8)
@@ -108,7 +108,7 @@ internal import HornbeamThreads
         return objects
     }
 
-    /// The objects with the next larger keys, up to the first wide gap.
+    /// The objects with the next larger keys; the search ends at `limit` objects, or 256 keys after `key`.
     func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
         var found: [ManagedObject] = []
         var next = key
@@ -126,20 +126,20 @@ internal import HornbeamThreads
         return found
     }
 
-    /// True when the object at the key is in use outside the registry.
+    /// True if the object at the key is in use outside the registry.
     func isShared(_ key: UInt64) -> Bool {
         guard let place = place(of: Self.number(key)) else { return false }
         let index = place * Self.groupSize + Self.cell(key)
         return unsafe cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
     }
 
-    // MARK: Faults to come
+    // MARK: Deferred faults
 
-    /// The objects with state besides their row, or in use outside the registry, in key order. The others become faults, like released
-    /// objects that are created again.
+    /// Returns the objects with state besides their row, or in use outside the registry, in key order. The other objects become faults: the
+    /// program cannot distinguish such an object from one that was released and created again.
     ///
-    /// They become faults at their next lookup, which rarely happens. A holder of a weak reference may reach one without the
-    /// registry, so its current state is checked first.
+    /// An object becomes a fault at its next lookup, so objects without a lookup cost nothing. Before that, a weak reference may have reached the object
+    /// without the registry, so the lookup checks its state again.
     func heldObjectsFaultingOthers() -> [ManagedObject] {
         let due = unsafe dueFaults ?? Self.marks(capacity)
         unsafe dueFaults = unsafe due
@@ -152,7 +152,7 @@ internal import HornbeamThreads
         return held.joined().sorted { $0.key < $1.key }
     }
 
-    /// The number of slots from which a further thread is worthwhile: about half a millisecond.
+    /// The smallest number of slots for which another thread is used: about half a millisecond of work.
     private static let placesEach = 1 << 13
 
     private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
@@ -183,8 +183,8 @@ internal import HornbeamThreads
         return held
     }
 
-    /// The number of groups whose objects are prefetched, including the current one: about as many objects as the processor can
-    /// wait for in parallel.
+    /// The number of groups whose objects are prefetched, including the current one. The processor can wait for about as many objects
+    /// in parallel.
     private static let groupsAhead = 5
 
     /// Prefetches the memory of a group's objects, which are scattered.
@@ -212,16 +212,16 @@ internal import HornbeamThreads
 
     // MARK: Sweeping
 
-    /// Few enough that the buffer for released objects stays in the first-level cache.
+    /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
     private static let passersBy = 256
 
     var isSweepDue: Bool {
         count > survivors.objects * 2 + Self.passersBy || used > survivors.groups * 2 + Self.passersBy
     }
 
-    /// Releases the unchanged objects that are not in use elsewhere, and their slots.
+    /// Releases the unchanged objects that are not in use elsewhere, and the slots of empty groups.
     ///
-    /// They are released when the table is consistent again, because their `deinit` may run any code.
+    /// The objects are released at the end, when the table is consistent again, because their `deinit` may run any code.
     func sweep() {
         var groups = 0
         var released: [ManagedObject] = []
@@ -245,7 +245,7 @@ internal import HornbeamThreads
             unsafe numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
         } else if groups < used {
-            // Two tables at once are the peak memory of a fetch, so the table is rebuilt only if it shrinks.
+            // During a rebuild, two tables exist, which is the peak memory of a fetch. So the table is rebuilt only if it shrinks.
             rebuild(for: groups)
         }
         survivors = (count, groups)
@@ -254,7 +254,7 @@ internal import HornbeamThreads
     @inline(__always)
     private func isClean(_ index: Int) -> Bool { state(at: index)?.isDisjoint(with: [.tracked, .inserted]) ?? false }
 
-    /// True for an object that has only the values of its row; nil for an empty cell.
+    /// True for an object that has no state besides its row; nil for an empty cell.
     @inline(__always)
     private func isPlain(_ index: Int) -> Bool? {
         withObject(at: index) { $0.state.isDisjoint(with: [.tracked, .inserted]) && $0.record == nil }
@@ -271,7 +271,7 @@ internal import HornbeamThreads
         return unsafe Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }
 
-    // MARK: Places
+    // MARK: Slots
 
     @inline(__always)
     private static func number(_ key: UInt64) -> UInt64 { key >> 3 &+ 1 }
@@ -279,8 +279,8 @@ internal import HornbeamThreads
     @inline(__always)
     private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
 
-    /// Eight neighbours are adjacent, because they are often accessed together. Groups are spread by a hash, so that groups at equal
-    /// distances, such as the members of successive objects, do not collide.
+    /// The first slot to search. Eight neighbouring groups have adjacent slots, because they are often accessed together. A hash distributes these
+    /// sets of eight slots, so that groups at equal distances, such as the members of successive objects, do not collide.
     @inline(__always)
     private func firstPlace(_ number: UInt64) -> Int {
         let spread = ((number >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 29 & ~7
@@ -314,7 +314,7 @@ internal import HornbeamThreads
         return place
     }
 
-    /// Moves the groups with objects into a table with twice the required room.
+    /// Moves the groups with objects into a table with at least twice as many slots as groups.
     private func rebuild(for groups: Int) {
         let old = unsafe (numbers: numbers, cells: cells, due: dueFaults, capacity: capacity)
         var wanted = Self.capacityMin
@@ -336,7 +336,7 @@ internal import HornbeamThreads
             used += 1
         }
         unsafe old.due?.deallocate()
-        // Empty groups contain nothing to release, and the others have moved.
+        // The old cells own nothing any more: cells of empty groups are nil, and the others were moved.
         unsafe old.cells.deallocate()
     }
 
@@ -352,8 +352,8 @@ internal import HornbeamThreads
     }
 
     private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {
-        // One allocation, aligned to a cache line, so that each group is in one line. The smallest table is not aligned, because many contexts never
-        // outgrow it and an aligned allocation takes longer.
+        // One allocation, aligned to a cache line, so that each group is in one line. The smallest table is not aligned: an aligned allocation takes
+        // longer, and many contexts never need a larger table.
         let cellBytes = capacity * groupSize * MemoryLayout<ManagedObject?>.stride
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: cellBytes + capacity * MemoryLayout<UInt64>.stride, alignment: capacity == capacityMin ? 16 : 64)

@@ -1,4 +1,4 @@
-/// The state of an object. Fits in two bytes, because every fault has one.
+/// The state of an object. Two bytes, because every fault stores one.
 struct ObjectState: OptionSet {
     let rawValue: UInt16
 
@@ -12,7 +12,7 @@ struct ObjectState: OptionSet {
     static let deleted = ObjectState(rawValue: 1 << 3)
     /// Its ID is temporary.
     static let temporary = ObjectState(rawValue: 1 << 4)
-    /// Reading it failed; `save()` throws the error.
+    /// Reading it failed; the next fetch, count or save throws the error.
     static let failed = ObjectState(rawValue: 1 << 5)
     /// Its row does not exist: another context deleted it, or it never existed.
     static let gone = ObjectState(rawValue: 1 << 6)
@@ -34,7 +34,7 @@ struct ObjectState: OptionSet {
     /// Inside `prepareForDeletion`.
     static let preparing = ObjectState(rawValue: 1 << 14)
 
-    /// States in which properties cannot be read directly from the row.
+    /// The states in which properties cannot be read directly from the row.
     static let notPlain: ObjectState = [.fault, .inserted, .gone, .failed, .detached]
 
     /// All changes that the next save writes.

@@ -3,8 +3,8 @@ internal import Observation
 /// Notifies observers (`withObservationTracking`, `Observations`, views) of changes to the properties of one context's objects.
 ///
 /// One registrar serves the whole context, so that objects have none: the observed key path contains the object and the
-/// property. Creating one takes longer than reading a property, so it is created only while tracking is active. The library has no call
-/// to query this; but tracking inserts the accessed key paths into a set, and the probe detects that it is hashed.
+/// property. A key path takes longer to create than a property takes to read, so it is created only while tracking is active. No call
+/// returns whether tracking is active. But tracking inserts the accessed key paths into a set, which hashes them, and `Probe` counts that.
 final class ObservationHub: Observable {
     /// A property of an object.
     struct Cell: Hashable {
@@ -39,7 +39,7 @@ final class ObservationHub: Observable {
     private subscript(probe probe: Probe) -> Void { () }
     private subscript(cell cell: Cell) -> Void { () }
 
-    /// Records a read of a property, which may come from an observer.
+    /// Records a read of a property, if tracking is active.
     func noteAccess(_ object: ManagedObject, _ property: Int) {
         let visits = probe.visits
         registrar.access(self, keyPath: probePath)
@@ -52,11 +52,11 @@ final class ObservationHub: Observable {
         forgetTheGone()
     }
 
-    /// Notifies observers of a changed property; with nil, of all properties of the object.
+    /// Notifies observers of a changed property; if nil, of all properties of the object.
     func noteChange(_ object: ManagedObject, _ property: Int? = nil) {
         guard !watched.isEmpty, let properties = watched[ObjectIdentifier(object)]?.properties else { return }
         for index in properties where property == nil || property == index {
-            // An observer is notified once. It reads the property again, which records it again.
+            // Observers are notified once. When they read the property again, the read is recorded again.
             watched[ObjectIdentifier(object)]?.properties.remove(index)
             let cell = Cell(object: ObjectIdentifier(object), property: index)
             registrar.willSet(self, keyPath: \ObservationHub.[cell: cell])

@@ -2,7 +2,7 @@ internal import HornbeamModel
 
 /// The changes in a context since its observers were last notified.
 struct PendingEvent {
-    /// Changed objects, each once, with their states before the event, which observers know, and whether they are new.
+    /// The changed objects, each once, with its state before the event and whether it is new. Observers know the state before the event.
     private(set) var touched: [(object: ManagedObject, before: ObjectState, isNew: Bool)] = []
     /// Objects that became new after their first change in the event.
     private var newLater: Set<ObjectIdentifier> = []
@@ -17,10 +17,10 @@ struct PendingEvent {
     /// Records that an object in the event is new now.
     mutating func noteNew(_ object: ManagedObject) { newLater.insert(ObjectIdentifier(object)) }
 
-    /// The objects of which observers have not been notified.
+    /// The new objects of the event. Observers have not been notified of them.
     var new: Set<ObjectIdentifier> { newLater.union(touched.lazy.filter(\.isNew).map { ObjectIdentifier($0.object) }) }
 
-    /// The net changes: a change that was reverted within the event is left out.
+    /// The net changes: a change that was reverted within the event is not included.
     var outcome: (changes: ObjectChanges, updated: [ManagedObject]) {
         var changes = ObjectChanges(refreshed: refreshed)
         var updated: [ManagedObject] = []

@@ -1,29 +1,29 @@
 internal import HornbeamModel
 
-/// The objects of an entity that differ from the store in the properties that requests of one kind read, to be tested in memory.
+/// The objects of an entity whose pending changes can affect the result of one kind of request. A fetch tests them in memory.
 ///
-/// Updated at each change, so that a request costs nothing for irrelevant changed objects, and a request for
-/// equality tests only the few objects with the value.
+/// A kind of request is an entity and a set of properties that requests read. The view is updated at each change, so a request does not
+/// examine unrelated changed objects. A request for equality examines only the objects with the value.
 final class PendingView {
     let entity: EntityDescription
     let includesSubentities: Bool
-    /// The properties that the requests read, by index; nil for all.
+    /// The properties that the requests read, by index; nil for all properties.
     let reads: PropertySet?
-    /// The context's `edits` when its unprocessed objects were last recorded.
+    /// The context's `edits` when the changes of its current event were last entered.
     var notedEdits: UInt64?
     /// By registry key.
     private var objects: [UInt64: ManagedObject] = [:]
-    /// The keys of those that the store or the parent may find too.
+    /// The keys of the objects that exist in the store or the parent, which may find them too.
     private(set) var alteredKeys: Set<UInt64> = []
-    /// The keys of objects by the value of a property. A property is indexed at the first request for it.
+    /// The keys of the objects, by the value of a property. An index is made at the first request by its property.
     private var indexes: [Int: ValueIndex] = [:]
 
-    /// The keys of objects by a value, each under its value at its last update.
+    /// The keys of objects by value, as of the last update of each object.
     private struct ValueIndex {
         private(set) var keys: [PropertyValue: Set<UInt64>] = [:]
         private var values: [UInt64: PropertyValue] = [:]
 
-        /// - Parameter value: Nil for an object that must not be found.
+        /// - Parameter value: Nil to remove the object from the index.
         mutating func enter(_ key: UInt64, _ value: PropertyValue?) {
             let old = values[key]
             guard old != value else { return }
@@ -50,7 +50,7 @@ final class PendingView {
 
     var inserted: [ManagedObject] { objects.values.filter(\.isInserted) }
 
-    /// True when one of the objects that the store may find satisfies a condition.
+    /// True if one of the objects that the store may find satisfies a condition.
     func containsAltered(where isWanted: (ManagedObject) -> Bool) -> Bool {
         alteredKeys.contains { key in objects[key].map(isWanted) ?? false }
     }
@@ -74,14 +74,14 @@ final class PendingView {
     private func isRelevant(_ object: ManagedObject) -> Bool {
         if object.isInserted || object.isDeleted { return !object.state.contains(.detached) }
         guard object.hasChanges, let record = object.record else { return false }
-        // An object with a row of its own differs from the store in every property.
+        // The object reads from an old copy of its row, so any property may differ from the store.
         guard let reads, record.frozenRow == nil else { return true }
         return !record.changed.isDisjoint(with: reads)
     }
 
     // MARK: By value
 
-    /// The objects whose attribute or to-one may have one of these values.
+    /// The objects whose attribute or to-one relationship may have one of these values.
     func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
         if indexes[property.index] == nil {
             indexes[property.index] = ValueIndex()
@@ -98,12 +98,12 @@ final class PendingView {
     }
 }
 
-/// The views of a context. They are created on demand and dropped when a change happens that does not update them.
+/// The views of a context. They are created on demand, and discarded at a change that cannot update them.
 struct PendingViews {
     /// The maximum number of views; programs have few kinds of requests.
     private static let most = 16
     private var views: [PendingView] = []
-    /// The `edits` of the ancestor contexts, whose changes affect the objects' values too.
+    /// The `edits` of the ancestor contexts: their changes affect the values that objects have here.
     private var parentEdits: UInt64?
 
     mutating func forget() {

@@ -4,7 +4,7 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// Connects contexts with stores: one model, any number of stores, any number of contexts (STK-1).
+/// Connects contexts with stores: one model, any number of stores, and any number of contexts (STK-1).
 ///
 /// Contexts read the union of the stores, and a save over several of them is atomic. Can be used from any thread.
 public final class PersistentStoreCoordinator: Sendable {
@@ -12,7 +12,7 @@ public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     /// The versions through which stores are migrated; nil for a migration in one step (MIG-14).
     public let versions: VersionedModel?
-    /// The stages from each version to the next; empty when they are inferred from the versions.
+    /// The stages from each version to the next; empty if they are inferred.
     private let migrationSteps: [MigrationStep]
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
@@ -21,13 +21,13 @@ public final class PersistentStoreCoordinator: Sendable {
 
     private let state = Guarded(State())
     private let lastToken = Atomic<UInt64>(0)
-    /// The address of the stack, so that contexts can check without a lock that their stack is current.
+    /// The address of the stack. With it, contexts check without a lock that their stack is the current one.
     private let stackAddress = Atomic<UInt>(0)
 
     private struct State {
-        /// By slot; nil for removed stores.
+        /// The open stores by slot; nil for removed stores.
         var entries: [StoreEntry?] = []
-        /// The identities of all stores so far, by slot.
+        /// The identifiers of all stores so far, by slot.
         var identifiers: [UUID] = []
         var stack = StoreStack([])
     }
@@ -36,13 +36,13 @@ public final class PersistentStoreCoordinator: Sendable {
     ///
     /// - Parameters:
     ///   - managedObjectModel: The model of the stores.
-    ///   - classes: The classes of the model's entities. Entities without one have objects of class `ManagedObject`.
-    /// - Throws: `unboundClass`, with every difference between classes and model among its details.
+    ///   - classes: The classes of the model's entities. An entity without a class has objects of class `ManagedObject`.
+    /// - Throws: `unboundClass`, which lists every difference between the classes and the model.
     public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         try self.init(managedObjectModel, nil, [], classes)
     }
 
-    /// A coordinator for the current version, which migrates stores of older ones from version to version (MIG-14).
+    /// A coordinator for the current version of a model. It migrates stores of older versions through each version between (MIG-14).
     public convenience init(versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
         try self.init(versions.current, versions, [], classes)
     }
@@ -59,10 +59,10 @@ public final class PersistentStoreCoordinator: Sendable {
     /// The current stores.
     var stack: StoreStack { state.withLock { $0.stack } }
 
-    /// True when there is no newer commit and the stores are the same. Takes no lock. Always false with several stores.
+    /// True if the stores are the same, and no newer commit exists. Takes no lock. Always false with several stores.
     func isNewest(_ read: ReadState.Mark) -> Bool {
         guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
-        // The reader's snapshot retains the stack at this address.
+        // The address is valid: the caller's snapshot retains the stack.
         guard let stack = unsafe UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
         return unsafe Unmanaged<StoreStack>.fromOpaque(stack)._withUnsafeGuaranteedRef { $0.isOnlyStore(at: read.transaction) }
     }
@@ -85,17 +85,17 @@ public final class PersistentStoreCoordinator: Sendable {
 
     // MARK: Adding and removing
 
-    /// Opens a store and adds it; does nothing if a store with the same description was already added (PSC-1).
+    /// Opens a store and adds it. Does nothing if a store with the same description is open already (PSC-1).
     ///
-    /// Contexts read its objects from their next fetch on. Containers of this process can share a store.
-    /// - Throws: The error of opening: not a store, a newer format, in use by another process, damaged, another
-    ///   model; `unknownName` for the configuration; `unsupportedRequest` when a store with the same identity was already added.
+    /// Contexts read its objects from their next fetch on. Several containers of one process can share a store.
+    /// - Throws: The error of opening the store: it is not a store, has a newer format, is in use by another process, is damaged, or has
+    ///   another model. `unknownName` for the configuration. `unsupportedRequest` if a store with the same identifier was already added.
     @discardableResult
     public func addPersistentStore(_ description: PersistentStoreDescription) throws -> PersistentStore {
         try addPersistentStore(description, migration: nil)
     }
 
-    /// As above; `migration` reports the migration of the store, and can cancel it.
+    /// Opens a store and adds it; `migration` reports the progress of its migration, and can cancel it.
     @discardableResult
     public func addPersistentStore(
         _ description: PersistentStoreDescription, migration: MigrationMonitor?
@@ -107,7 +107,7 @@ public final class PersistentStoreCoordinator: Sendable {
         return try add(try lease(description, migration), description, entities)
     }
 
-    /// The store of a description; opened unless this process already has it open.
+    /// Returns a lease of a description's store, which is opened if this process has not opened it.
     func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
         var options = options(for: description)
@@ -147,8 +147,8 @@ public final class PersistentStoreCoordinator: Sendable {
             try lease.end()
             throw HornbeamError(
                 .unsupportedRequest,
-                "The coordinator has a store with the identity of \(description.url.lastPathComponent) already: the same one, or "
-                    + "one that was copied from it. Use a container of its own for a copy.")
+                "The coordinator already has a store with the identifier of \(description.url.lastPathComponent): the same store, or "
+                    + "a copy. Use a separate container for a copy.")
         }
         do { try added.stack.settle() } catch {
             try? remove(added.entry.store)
@@ -158,7 +158,7 @@ public final class PersistentStoreCoordinator: Sendable {
         return added.entry.store
     }
 
-    /// Replaces the store in a slot by another one with the same identity.
+    /// Replaces the store in a slot by another store with the same identifier.
     func put(
         _ lease: StoreLease, _ description: PersistentStoreDescription, inPlaceOf store: PersistentStore
     ) throws -> PersistentStore {
@@ -177,7 +177,7 @@ public final class PersistentStoreCoordinator: Sendable {
         }
         guard let old else {
             try lease.end()
-            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
+            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not in this coordinator.")
         }
         try old.entry.end()
         post(
@@ -185,16 +185,16 @@ public final class PersistentStoreCoordinator: Sendable {
         return old.new.store
     }
 
-    /// Adds an open store.
+    /// Adds a store that is already open.
     func adopt(_ store: Store, as description: PersistentStoreDescription) throws {
         _ = try add(StoreLease(ofOwn: store), description, nil)
     }
 
-    /// Removes a store; it is closed unless another container of this process uses it (PSC-3).
+    /// Removes a store, and closes it unless another container of this process uses it (PSC-3).
     ///
     /// Contexts release its objects at their next fetch, count, save or merge; unsaved changes of these objects are lost.
     /// Objects in use keep their last known values.
-    /// - Throws: `closed` when the store was not added; the error of closing. Saved data is not affected.
+    /// - Throws: `closed` if the coordinator does not have the store; the error of closing it. Saved data is not affected.
     public func remove(_ store: PersistentStore) throws {
         try requireOutsideBatchHandler()
         if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
@@ -209,7 +209,7 @@ public final class PersistentStoreCoordinator: Sendable {
             return state.entries[index]
         }
         guard let entry else {
-            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
+            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not in this coordinator.")
         }
         try entry.end()
         post(Self.storesDidChangeNotification, StoresChange(removed: [store]))
@@ -217,7 +217,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
     /// Removes all stores. Contexts must not be used until stores are added again (PSC-3).
     ///
-    /// - Throws: The first error of closing; saved data is not affected.
+    /// - Throws: The first error of closing a store. Saved data is not affected.
     public func close() throws {
         try requireOutsideBatchHandler()
         let entries = state.withLock { state in
@@ -234,18 +234,18 @@ public final class PersistentStoreCoordinator: Sendable {
         if let failure = failures.first { throw failure }
     }
 
-    /// - Throws: `unsupportedRequest` in the handler of a batch insert.
+    /// - Throws: `unsupportedRequest` if called in the handler of a batch insert.
     private func requireOutsideBatchHandler() throws {
         for slot in stack.slots { try stack[slot]?.store.requireOutsideBatchHandler() }
     }
 
-    /// Opens stores again whose disk failed during a save (`durabilityLost`); does nothing when none failed.
+    /// Opens stores again whose disk failed during a save (`durabilityLost`). Does nothing if no store failed.
     ///
-    /// Contexts keep their objects and their unsaved changes. At their next fetch, merge or save they determine the outcome of
-    /// the failed save: if it is durable, its changes count as saved; if not, the next `save()`
-    /// writes them. Nothing is lost and nothing is written twice. A failed batch request is not repeated: check
+    /// Contexts keep their objects and their unsaved changes. At its next fetch, merge or save, a context determines the outcome of
+    /// its failed save. If the save is durable, its changes are saved changes; if not, the next `save()`
+    /// writes them. No change is lost or written twice. A failed batch request is not repeated: check
     /// whether it was executed.
-    /// - Throws: The error of opening a store, such as a disk that still fails: try again later. `storeInUse` while
+    /// - Throws: The error of opening a store. For example, the disk still fails: try again later. `storeInUse` if
     ///   another container of this process uses the store too.
     public func reopenFailedStores() throws {
         let failed = state.withLock { state in

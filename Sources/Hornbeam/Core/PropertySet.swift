@@ -1,6 +1,6 @@
 /// A set of property indexes of one entity.
 ///
-/// The first 64 are in one word, so that almost every entity needs no allocation.
+/// The first 64 indexes are bits of one word, so that almost no entity needs an allocation.
 struct PropertySet: Hashable {
     private var low: UInt64 = 0
     private var high: [UInt64] = []

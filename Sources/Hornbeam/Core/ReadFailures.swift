@@ -2,17 +2,17 @@ internal import HornbeamModel
 
 /// Read failures that a context has not reported yet.
 ///
-/// A getter cannot throw, and its object may be released before the save. So the context keeps the failures.
+/// A getter cannot throw, and its object may be released before the save. So the context stores the failures.
 struct ReadFailures {
-    /// The maximum number of failures kept; others are counted.
+    /// The maximum number of failures that are stored; further failures are only counted.
     private static let keptMax = 100
 
-    /// The error of each object that could not be read, until it is refreshed.
+    /// The error of each object that could not be read. Removed when the object is refreshed.
     private var reasons: [ManagedObjectID: HornbeamError] = [:]
-    /// The first failures that are not acknowledged, in order.
+    /// The first failures that no call has reported, in order.
     private(set) var unacknowledged: [HornbeamError] = []
     private(set) var unacknowledgedCount = 0
-    /// The number of failures so far, so that a read can detect whether it failed.
+    /// The number of failures so far. A caller compares it before and after a read to detect a failure.
     private(set) var total = 0
     private(set) var last: HornbeamError?
 
@@ -39,7 +39,7 @@ struct ReadFailures {
         return unacknowledged
     }
 
-    /// Removes the failures after the given count, because a call has thrown them.
+    /// Removes the failures after the first `count`, because a call has thrown them.
     mutating func withdraw(since count: Int) {
         unacknowledgedCount = count
         if unacknowledged.count > count { unacknowledged.removeLast(unacknowledged.count - count) }

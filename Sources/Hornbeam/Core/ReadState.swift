@@ -13,16 +13,16 @@ struct ReadState {
         }
     }
 
-    /// Nil before the first read and after `reset`.
+    /// The snapshot; nil before the first read and after `reset`.
     private(set) var snapshot: StackSnapshot?
-    /// Identifies the state of `snapshot`.
+    /// Identifies `snapshot`.
     private(set) var mark: Mark?
-    /// True while reads stay at one state (QGN-1).
+    /// True while the context stays at one snapshot (QGN-1).
     var isPinned = false
-    /// True when the change queue does not lead from this context's snapshot to the newest.
+    /// True if the change queue does not contain all commits between this context's snapshot and the newest. The next merge compares all objects.
     var isAway = false
 
-    /// Switches to another snapshot. False when it is the same one.
+    /// Switches to another snapshot. Returns false if it is the same one.
     @discardableResult
     mutating func move(to snapshot: StackSnapshot?) -> Bool {
         let isOther = self.snapshot !== snapshot

@@ -1,18 +1,18 @@
-/// A place in the code that reads objects one at a time, each with a lookup of its own: the N + 1 problem.
+/// A call site that reads objects one at a time, each with a separate lookup: the N + 1 problem.
 public struct RowByRowAccess: Sendable, CustomStringConvertible {
     /// The entity of the objects read.
     public let entityName: String
-    /// The relationship that led to them, if any.
+    /// The relationship through which the objects were reached, if any.
     public let relationship: String?
     /// The number of objects read.
     public let count: Int
     /// The call stack, the innermost call first, without calls inside Hornbeam.
     public let callStack: [String]
 
-    /// The innermost call outside of Hornbeam.
+    /// The innermost call outside Hornbeam.
     public var callSite: String { callStack.first ?? "an unknown place" }
 
-    /// A description of the access and its remedy.
+    /// A description of the access, and advice to avoid it.
     public var description: String {
         let advice = relationship.map { "Prefetch “\($0)” with the fetch of the objects that lead there." }
             ?? "Fetch them with one request."

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// The values of a save in doubt.
+/// The objects and values of an in-doubt save.
 struct SaveDoubt {
     let save: InDoubtSave
     let inserted: [(object: ManagedObject, reference: ObjectReference)]

@@ -8,11 +8,11 @@ internal import HornbeamStore
     private var stored: [EntityScope?] = []
     /// The entity caches for new objects without an assigned store, by the entity's index.
     private var ofNewObjects: [EntityScope?] = []
-    /// Entity caches created while no store was open, kept separately because a store may be opened later.
+    /// The entity caches created while no store was open. They are separate because a store may be opened later.
     private var storeless: [EntityScope?] = []
-    /// The entity cache of the last ID that was looked up, one of `stored`. Unmanaged, because a lookup by ID would count references otherwise.
+    /// The entity cache of the last ID that was looked up, one of `stored`. Unmanaged, so that a lookup by ID counts no references.
     private var lastOfID: (origin: ObjectIdentifier, scope: Unmanaged<EntityScope>)?
-    /// The lookup of objects by a unique value, as last used in the current snapshot.
+    /// The last used lookup by a unique value, for the current snapshot.
     var uniqueRoute: UniqueRoute?
 
     subscript(place: Int) -> EntityScope? { place < stored.count ? stored[place] : nil }
@@ -27,17 +27,17 @@ internal import HornbeamStore
 
     mutating func keepWithoutStore(_ scope: EntityScope, at place: Int) { Self.keep(scope, at: place, in: &storeless) }
 
-    /// Stores an entity cache at its position in a list, which grows as needed.
+    /// Stores an entity cache at a position of a list. The list grows as needed.
     private static func keep(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
         if place >= scopes.count { scopes += repeatElement(nil, count: place + 1 - scopes.count) }
-        assert(scopes[place] == nil, "A place keeps its scope.")
+        assert(scopes[place] == nil, "The position has an entity cache already.")
         scopes[place] = scope
     }
 
-    /// After a store was removed, new objects may need another store.
+    /// Called after a store was removed, because new objects may then belong to another store.
     mutating func forgetThoseOfNewObjects() { ofNewObjects.removeAll() }
 
-    /// The entity cache of the IDs with an origin; nil before the first object with that origin.
+    /// The entity cache for IDs with a store identity; nil before the first object with such an ID.
     mutating func scope(ofIDsFrom origin: ManagedObjectID.StoreIdentity) -> Unmanaged<EntityScope>? {
         if let lastOfID = unsafe lastOfID, unsafe lastOfID.origin == ObjectIdentifier(origin) { return unsafe lastOfID.scope }
         guard let scope = stored.first(where: { $0?.origin === origin }) ?? nil else { return nil }
@@ -46,7 +46,7 @@ internal import HornbeamStore
         return unsafe unmanaged
     }
 
-    /// Calls `body` for each entity cache of a store.
+    /// Calls `body` for each entity cache that belongs to a store.
     func forEach(_ body: (EntityScope) -> Void) {
         for case let scope? in stored { body(scope) }
     }
@@ -60,7 +60,7 @@ internal import HornbeamStore
         uniqueRoute = nil
     }
 
-    /// Called when the context is released; its objects then read from its last snapshot.
+    /// Called when the context is released. Its objects then read from its last snapshot.
     func outlive(_ snapshot: StackSnapshot?) {
         for case let scope? in stored + storeless { scope.outlive(snapshot) }
     }

@@ -1,14 +1,14 @@
 internal import HornbeamModel
 
-/// The differences between the members of a to-many relationship and those in the store.
+/// The differences between the members of a to-many relationship in the context and in the store.
 ///
-/// `added` contains no stored member and `removed` only stored members, so the count is the
-/// stored count plus the growth, without loading members.
+/// `added` contains no stored members, and `removed` contains only stored members. So the number of members is the
+/// stored number plus `growth`, without loading members.
 struct ToManyChange {
-    /// New members, each with its position in the order of insertion.
+    /// New members. The number is the position in the order of insertion.
     private(set) var added: [ManagedObjectID: Int] = [:]
     private(set) var removed: Set<ManagedObjectID> = []
-    /// The whole order of an ordered relationship, after its first change.
+    /// All members of an ordered relationship in order; nil until the first change of the order.
     var order: [ManagedObjectID]?
     private var arrivals = 0
 
@@ -18,7 +18,7 @@ struct ToManyChange {
     /// The new members in the order of insertion.
     var addedInOrder: [ManagedObjectID] { added.sorted { $0.value < $1.value }.map(\.key) }
 
-    /// Adds a member. With `isStored`, the store has it already, so its removal is undone.
+    /// Adds a member. If the store has it already (`isStored`), its removal is undone.
     mutating func add(_ member: ManagedObjectID, isStored: Bool) {
         if removed.remove(member) == nil, !isStored, added[member] == nil {
             arrivals += 1
@@ -29,7 +29,7 @@ struct ToManyChange {
     /// Removes a member.
     mutating func remove(_ member: ManagedObjectID, isStored: Bool) {
         if added.removeValue(forKey: member) == nil, isStored { removed.insert(member) }
-        // Removing many members from the end takes time linear in their number.
+        // The last member is removed without a search, so removing many members from the end takes linear time.
         if order?.last == member {
             order?.removeLast()
         } else if let place = order?.firstIndex(of: member) {
@@ -43,10 +43,10 @@ struct ToManyChange {
         if let place = order?.firstIndex(of: old) { order?[place] = new }
     }
 
-    /// Adapts the change to other stored members, after the context has switched to a newer state.
+    /// Adapts the change to other stored members, after the context has switched to a newer snapshot.
     ///
-    /// A pending order keeps the members that still exist, and appends others' new members.
-    /// - Parameter stored: The stored members in order; called when there is a pending order.
+    /// A pending order drops members that no longer exist, and the new members of other saves follow at its end.
+    /// - Parameter stored: Returns the stored members in order. Called only if there is a pending order.
     mutating func rebase(isStored: (ManagedObjectID) -> Bool, stored: () -> [ManagedObjectID]) {
         added = added.filter { !isStored($0.key) }
         removed = removed.filter(isStored)

@@ -2,7 +2,7 @@ internal import HornbeamModel
 
 /// The changed objects of a context, in the order of their first change, and their views for requests.
 ///
-/// Objects without changes stay until they are the larger part, so that removing them has a constant amortised
+/// Objects without changes stay in the list until they are more than half of it, so that removal has a constant amortised
 /// cost. Check an object's state before using it.
 struct TrackedObjects {
     private(set) var all: [ManagedObject] = []
@@ -17,7 +17,7 @@ struct TrackedObjects {
         all.append(object)
     }
 
-    /// The objects that satisfy a condition; cheap when all do.
+    /// The objects that satisfy a condition. Copies no list if all do.
     func filter(_ isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
         all.allSatisfy(isWanted) ? all : all.filter(isWanted)
     }

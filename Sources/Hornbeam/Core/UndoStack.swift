@@ -9,11 +9,11 @@ internal import HornbeamModel
 /// context.undo()
 /// context.redo()
 /// ```
-/// The changes of one event are one step; `group` combines several events. Saving does not clear the stack: undoing a saved change
-/// is a new change, an insertion is undone by a deletion, and a deleted object is restored with
-/// its ID. `rollback` and `reset` clear the stack. It retains the objects in its steps.
+/// The changes of one event are one step; `group` combines several events. Saving does not clear the stack. The undo of a saved change is
+/// a new change: a saved insertion is undone by a deletion, and a saved deletion by an insertion of the object under
+/// its old ID. `rollback` and `reset` clear the stack. The stack retains the objects in its steps.
 ///
-/// It replaces Foundation's undo manager, which does not exist on Linux (UND-5). It belongs to one context.
+/// It replaces Foundation's `UndoManager`, which does not exist on Linux (UND-5). A stack belongs to one context.
 public final class UndoStack {
     /// The maximum number of steps that can be undone; 0 for no limit. The oldest are removed first.
     public var levelsOfUndo: Int { didSet { trim() } }
@@ -28,7 +28,7 @@ public final class UndoStack {
     /// An empty stack with at most the given number of steps; 0 for no limit.
     public init(levelsOfUndo: Int = 0) { self.levelsOfUndo = levelsOfUndo }
 
-    /// The number of steps that can be undone, the open one included.
+    /// The number of steps that can be undone, including the open one.
     public var undoCount: Int { undoable.count + (open.steps.isEmpty ? 0 : 1) }
     /// The number of steps that can be redone.
     public var redoCount: Int { redoable.count }
@@ -42,7 +42,7 @@ public final class UndoStack {
     /// The name of the next step to redo.
     public var redoActionName: String? { redoable.last?.name }
 
-    /// Names the open step, or else the last one.
+    /// Names the open step; without an open step, the last one.
     public func setActionName(_ name: String) {
         if depth > 0 || !open.steps.isEmpty || undoable.isEmpty {
             open.name = name
@@ -51,7 +51,7 @@ public final class UndoStack {
         }
     }
 
-    /// Combines all changes of the body into one step, also those of several events. Groups can be nested.
+    /// Combines all changes of the body into one step, even if they belong to several events. Groups can be nested.
     public func group<Result>(_ name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
         beginGrouping()
         defer { endGrouping() }
@@ -72,9 +72,9 @@ public final class UndoStack {
         closeEvent()
     }
 
-    /// Runs the body without recording its changes; for imports.
+    /// Runs the body without recording its changes, for example for an import.
     ///
-    /// Earlier steps can still be undone; undoing a property that the body changed too restores its earlier value.
+    /// Earlier steps can still be undone. Undoing an earlier change of a property replaces the value that the body set.
     public func withoutRegistration<Result>(_ body: () throws -> Result) rethrows -> Result {
         disabled += 1
         defer { disabled -= 1 }
@@ -99,7 +99,7 @@ public final class UndoStack {
         open.append(step)
     }
 
-    /// Closes the open step at the end of an event.
+    /// Closes the open step. Called at the end of an event.
     func closeEvent() {
         guard depth == 0, !open.steps.isEmpty else { return }
         undoable.append(open)
@@ -107,14 +107,14 @@ public final class UndoStack {
         trim()
     }
 
-    /// Moves the last step to the redo list, while the body undoes it.
+    /// Moves the last step to the redo list. The body undoes it.
     func undoLast(_ body: (UndoGroup) -> Void) {
         guard let group = undoable.popLast() else { return }
         withoutRegistration { body(group) }
         redoable.append(group)
     }
 
-    /// Moves the last undone step to the undo list, while the body redoes it.
+    /// Moves the last undone step to the undo list. The body redoes it.
     func redoLast(_ body: (UndoGroup) -> Void) {
         guard let group = redoable.popLast() else { return }
         withoutRegistration { body(group) }
@@ -127,5 +127,5 @@ public final class UndoStack {
     }
 }
 
-@available(*, unavailable, message: "An undo stack stays with its context.")
+@available(*, unavailable, message: "An undo stack is confined to its context.")
 extension UndoStack: Sendable {}

@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-/// One change of one end of one property of one object, or its insertion or deletion.
+/// One change of a property of one object, or the insertion or deletion of an object.
 ///
-/// Both ends of a relationship are separate steps, in the order of the changes. Undone in
-/// reverse order, they restore each other without delete rules and inverses. Steps contain the objects
-/// themselves, because IDs change at a save.
+/// A change of a relationship is one step for each end, in the order of the changes. Undone in
+/// reverse order, the steps restore both ends without delete rules and inverses. Steps refer to
+/// objects, not to IDs, because a save changes the ID of a new object.
 enum UndoStep {
     case insert(ManagedObject)
-    /// With the former members of its to-many relationships, in case the row no longer exists.
+    /// A deletion, with the former members of the object's to-many relationships, in case the row no longer exists.
     case delete(ManagedObject, members: [(PropertyDescription, [ManagedObject])])
     /// A deletion was undone.
     case undelete(ManagedObject)
@@ -25,7 +25,7 @@ enum UndoStep {
     }
 }
 
-/// A value of an attribute, or the destination of a to-one.
+/// A value of an attribute, or the destination of a to-one relationship.
 enum UndoValue {
     case value(PropertyValue)
     case object(ManagedObject)
@@ -43,7 +43,7 @@ struct UndoGroup {
     private(set) var steps: [UndoStep] = []
     var name: String?
 
-    /// Adds a step; a second change of the same property directly after the first is combined with it.
+    /// Adds a step. If the last step changed the same property of the same object, the two are combined.
     mutating func append(_ step: UndoStep) {
         if case .set(let object, let property, _, let new) = step,
             case .set(object, property, let old, _) = steps.last
@@ -54,7 +54,7 @@ struct UndoGroup {
         }
     }
 
-    /// The event for each object when the group is undone, in the order of their first steps.
+    /// The snapshot event of each object when the group is undone, in the order of the objects' first steps.
     var events: [(object: ManagedObject, events: SnapshotEvents)] {
         var order: [ManagedObject] = []
         var events: [ManagedObject: SnapshotEvents] = [:]

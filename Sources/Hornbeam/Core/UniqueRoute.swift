@@ -1,15 +1,15 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// The data for lookups of a class's objects by an attribute, computed once.
+/// The data for lookups of a class's objects by one attribute, computed once for several lookups.
 final class UniqueRoute {
     private let type: ManagedObject.Type
     private let nameID: PropertyNameID
     let scope: EntityScope
     let property: PropertyDescription
-    /// The attribute's index, to search pending changes.
+    /// The set with the attribute's index, for the search in pending changes.
     let reads: PropertySet
-    /// Nil when the attribute does not support this lookup.
+    /// Nil if the attribute does not support lookups in the store.
     let lookUp: UniqueLookup?
 
     init(

@@ -9,14 +9,14 @@ internal import HornbeamStore
 /// show(request.progress)
 /// let books = try await context.fetch(request)
 /// ```
-/// It can be cancelled from any thread: by `cancel()`, by its `progress` or a parent of it, or with the waiting task. Use it once.
+/// It can be cancelled from any thread: by `cancel()`, by cancelling its `progress` or a parent of that, or by cancelling the task. Use it once.
 public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
     /// The request to execute.
     public let request: FetchRequest<Object>
-    /// The expected number of results, which makes the progress a fraction (ASY-2).
+    /// The expected number of results. With it, the progress is a fraction (ASY-2).
     public let estimatedResultCount: Int
-    /// The progress of the search, in results found. Indeterminate without an estimate. A child of the progress that was current when
-    /// the request was created.
+    /// The progress of the search: the number of results found. Indeterminate without an estimate. A child of the current progress of the
+    /// thread that created the request.
     public let progress: Progress
     private let control: FetchControl
 
@@ -33,10 +33,10 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
         self.control = control
     }
 
-    /// Cancels the search; the waiting task gets `CancellationError` (ASY-3).
+    /// Cancels the search. The waiting task receives `CancellationError` (ASY-3).
     public func cancel() { progress.cancel() }
 
-    /// Executes the search on another thread.
+    /// Executes the search on another thread, and waits for it without blocking.
     nonisolated(nonsending) func search(_ snapshot: StackSnapshot, _ fetch: ValidatedFetch) async throws -> FetchAnswer {
         let control = control
         return try await withTaskCancellationHandler {
@@ -62,9 +62,9 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// The objects that satisfy a request, as from the plain `fetch`, without blocking the caller's actor (ASY-1).
+    /// The objects that satisfy a request, like the synchronous `fetch`, but without blocking the caller's actor (ASY-1).
     ///
-    /// If unsaved changes of this context affect the request, and in contexts with a parent, it is executed on the calling thread. If the
+    /// The search runs on the calling thread if unsaved changes of this context affect the request, and in contexts with a parent. If the
     /// context changes during the search, the search starts again.
     /// - Throws: The errors of `fetch`; `CancellationError` after a cancellation.
     public nonisolated(nonsending) func fetch<Object: ManagedObject>(
@@ -90,18 +90,18 @@ extension ManagedObjectContext {
 
     /// Executes a request like the asynchronous `fetch`, and passes the result to a closure on the main actor (ASY-1).
     ///
-    /// For the view context. Returns at once.
+    /// For the view context. Returns immediately.
     @MainActor public func fetch<Object: ManagedObject>(
         _ asynchronous: AsynchronousFetchRequest<Object>,
         completion: @escaping @MainActor (Result<[Object], any Error>) -> Void
     ) {
-        require(role.isViewContext, "Only the view context lives on the main actor; await the fetch of any other.")
+        require(role.isViewContext, "A fetch with a completion closure needs the view context. Use the asynchronous fetch in other contexts.")
         Task { @MainActor in
             do { completion(.success(try await self.fetch(asynchronous))) } catch { completion(.failure(error)) }
         }
     }
 
-    /// The snapshot to search and the validated request; nil when the store alone cannot answer it.
+    /// The snapshot to search, and the validated request; nil if unsaved changes affect the request, and in a child context.
     private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, ValidatedFetch)? {
         try requireObjects(request)
         let fetch = try prepared(request)

@@ -13,18 +13,18 @@ struct FetchWatch {
 }
 
 extension PersistentStoreCoordinator {
-    /// Reports every fetch and count that takes the store longer than a threshold, from now on.
+    /// Reports every fetch and count that takes longer than a threshold, from now on.
     ///
     /// - Parameters:
-    ///   - threshold: The longest time that is not reported.
-    ///   - body: Called on the thread of the fetch, before its results are returned; nil ends the reports.
+    ///   - threshold: Fetches that take longer are reported.
+    ///   - body: Called on the thread of the fetch, before the fetch returns; nil ends the reports.
     public func reportFetches(slowerThan threshold: Duration, to body: (@Sendable (FetchReport) -> Void)?) {
         slowFetches.set(body.map { SlowFetches.Listener(threshold: threshold, body: $0) })
     }
 }
 
 extension ManagedObjectContext {
-    /// The cost of this context's fetches so far, including those of its children.
+    /// The cost of this context's fetches so far, including fetches of its children.
     public var fetchCounters: FetchCounters {
         var counters = access.costs
         counters.faultsFired = scopes.faultsFired
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
         if access.partsOfFetch != nil { access.partsOfFetch?.append(work) } else { report(work, results: results, watch) }
     }
 
-    /// Fetches dictionaries. Reports count the search and the columns as one fetch.
+    /// Runs a fetch of dictionaries so that its searches are reported together, as one fetch.
     func reportingOnce(
         _ request: FetchDescription, _ program: DictionaryProgram, _ body: () throws -> [[PropertyValue]]
     ) throws -> [[PropertyValue]] {

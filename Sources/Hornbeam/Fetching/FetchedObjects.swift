@@ -3,13 +3,13 @@ internal import HornbeamStore
 
 /// The results of a fetch. An object is created at its first access, and released when it is no longer in use.
 ///
-/// A collection with random access; `map`, `filter`, slices and `lazy` create only the objects that they
-/// access. The results are those at the time of the fetch.
+/// A collection with random access. `map`, `filter`, slices and `lazy` create only the objects that they
+/// access. The list of results does not change after the fetch.
 public struct FetchedObjects<Object: ManagedObject> {
     private let context: ManagedObjectContext
     private let found: FoundObjects
     private let request: FetchDescription
-    /// Nil when objects are created one by one, from located rows.
+    /// Nil if objects are created one at a time.
     private let batch: FetchedBatch?
 
     init(context: ManagedObjectContext, found: FoundObjects, request: FetchDescription) {
@@ -19,7 +19,7 @@ public struct FetchedObjects<Object: ManagedObject> {
         batch = request.fetchBatchSize > 0 ? FetchedBatch() : nil
     }
 
-    /// The IDs of all results, in order; creates no objects.
+    /// The IDs of all results, in order. Creates no objects.
     public var objectIDs: [ManagedObjectID] {
         context.objectIDs(found)
     }
@@ -35,8 +35,8 @@ extension FetchedObjects: RandomAccessCollection {
             ?? context.object(found[position])
         guard let typed = object as? Object else {
             misuse(
-                "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). "
-                    + "Bind \(Object.self) to the entity when the container is made.")
+                "The fetch of \(request.entityName) returned an object of class \(type(of: object)), not \(Object.self). "
+                    + "Bind \(Object.self) to the entity when the container is created.")
         }
         return typed
     }

@@ -1,12 +1,12 @@
 internal import HornbeamStore
 
-/// One result of a fetch: a row, which need not have an object yet, or an object with unsaved changes.
+/// One result of a fetch: a row, for which no object may exist yet, or an object with unsaved changes.
 enum FoundObject {
     case stored(ResultRow)
     case object(ManagedObject)
 }
 
-/// The results of a fetch in order. Usually no unsaved change affects them, and they are the store's result set.
+/// The results of a fetch, in order. Usually no unsaved change affects them, and they are the result set of the store.
 struct FoundObjects: RandomAccessCollection {
     private enum Results {
         case rows(ResultSet)
@@ -20,7 +20,7 @@ struct FoundObjects: RandomAccessCollection {
 
     init(_ mixed: [FoundObject]) { results = .mixed(mixed) }
 
-    /// The results when no unsaved change is among them.
+    /// The rows, if no object with unsaved changes is among the results; nil otherwise.
     var rows: ResultSet? { if case .rows(let rows) = results { rows } else { nil } }
 
     func makeIterator() -> Iterator {
@@ -30,7 +30,7 @@ struct FoundObjects: RandomAccessCollection {
         }
     }
 
-    /// Iterates over the rows without searching for each.
+    /// Iterates over the results without a search for each row.
     struct Iterator: IteratorProtocol {
         fileprivate var rows: ResultSetIterator
         fileprivate var mixed: IndexingIterator<[FoundObject]>

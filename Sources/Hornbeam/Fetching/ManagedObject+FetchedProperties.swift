@@ -3,15 +3,15 @@ internal import HornbeamModel
 extension ManagedObject {
     /// The results of a fetched property for this object, in the order of its request (REL-9).
     ///
-    /// They are fetched at the first access and kept until the object becomes a fault or is refreshed; later saves
-    /// do not change them. In the predicate, `$FETCH_SOURCE` is this object, and `$FETCHED_PROPERTY` a dictionary with
+    /// They are fetched at the first access and stored until the object becomes a fault or is refreshed; later saves
+    /// do not change them. In the predicate, `$FETCH_SOURCE` is this object, and `$FETCHED_PROPERTY` is a dictionary with
     /// the `name` and the `userInfo` of the property.
     ///
     /// - Parameters:
     ///   - key: The name of the fetched property.
     ///   - type: The class of the objects.
-    /// - Throws: `unknownKey` when the entity has no fetched property of that name; the errors of `fetch`; `unsupportedRequest`
-    ///   when the object has no context.
+    /// - Throws: `unknownKey` if the entity has no fetched property of that name; the errors of `fetch`; `unsupportedRequest`
+    ///   if the object has no context.
     public final func fetchedObjects<Object: ManagedObject>(
         forKey key: String, as type: Object.Type = ManagedObject.self
     ) throws -> [Object] {

@@ -2,26 +2,26 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The dictionaries of a request: columns of objects, or of groups of them, including this context's unsaved changes.
+    /// The dictionaries of a request: the columns of objects or of groups of objects, including this context's unsaved changes.
     /// Creates no objects (FET-6, FET-12 to FET-16).
     ///
     /// Every dictionary has all columns; a missing value is `.null`, and a to-one relationship is an object ID. Without sort criteria,
-    /// dictionaries are ordered by the objects' IDs, and groups by their first objects.
-    /// - Throws: As for objects; `predicateInvalid` for a column with several values in a group.
+    /// dictionaries are in the order of the objects' IDs, and groups in the order of their first objects.
+    /// - Throws: The errors of `fetch` for objects; `predicateInvalid` for a column with several values in a group.
     public func fetch(_ request: FetchRequest<[String: PropertyValue]>) throws -> [[String: PropertyValue]] {
         var request = request.untyped
         request.resultType = .dictionaries
         return try fetchDictionaries(request)
     }
 
-    /// The IDs of the objects that satisfy a request, in its order; creates no objects (FET-6).
+    /// The IDs of the objects that satisfy a request, in its order. Creates no objects (FET-6).
     ///
-    /// - Throws: As for objects.
+    /// - Throws: The errors of `fetch` for objects.
     public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] { try fetchIDs(request) }
 
-    /// The results of a request in its result type (FET-6).
+    /// The results of a request, in its result type (FET-6).
     ///
-    /// - Throws: As for objects.
+    /// - Throws: The errors of `fetch` for objects.
     public func execute(_ request: FetchDescription) throws -> FetchResult {
         switch request.resultType {
         case .objects: .objects(try fetch(FetchRequest<ManagedObject>(request)))
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
 
     // MARK: Groups
 
-    /// Groups of the store's rows, without some objects and with others, as a child context needs them.
+    /// Groups the store's rows, without those of some keys, and with other objects. A child context calls it with its changed objects.
     private func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
         return try program.rows(of: rows)
     }
 
-    /// The inputs of a program from an object in memory.
+    /// The inputs of a program, computed from an object in memory.
     private func inputs(of program: DictionaryProgram, for object: ManagedObject) throws -> [PropertyValue] {
         try program.inputs.map { try FetchExpression(node: $0).value(with: object).propertyValue ?? .null }
     }

@@ -2,8 +2,8 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Describes the execution of a request: the plan of the store, an index that would help, and whether unsaved changes are
-    /// tested separately.
+    /// Describes the execution of a request: the plan of the store, an index that would help, and the objects with unsaved changes that are
+    /// tested in memory.
     ///
     ///     fetch Event
     ///       scan Event: 1000000 rows
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
             let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
             return plan + "\n  and \(changed) with unsaved changes, in memory"
         case .inMemory:
-            return "fetch \(fetch.entity.name)\n  all objects in memory: objects that the request looks through have unsaved changes"
+            return "fetch \(fetch.entity.name)\n  all objects in memory: objects that the request reads through relationships have unsaved changes"
         }
     }
 }

@@ -3,9 +3,9 @@ internal import HornbeamStore
 
 extension ManagedObjectContext {
     /// The objects that satisfy a request, in its order. Includes this context's unsaved changes: new, changed and
-    /// deleted objects are tested, ordered and counted with their values in memory.
+    /// deleted objects are tested, ordered and counted by their values in memory.
     ///
-    /// Switches the context to the newest state of the store. Objects are faults with located rows.
+    /// Switches the context to the newest snapshot of the stores. The objects are faults whose rows are located.
     /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; read failures of getters (`readFailures`); the store's error.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
@@ -25,14 +25,14 @@ extension ManagedObjectContext {
         return objects
     }
 
-    /// The IDs of the objects of `fetch`, in the same order; creates no objects (FET-6).
+    /// The IDs of the objects that `fetch` returns, in the same order. Creates no objects (FET-6).
     ///
     /// - Throws: The errors of `fetch`.
     public func fetchIDs<Object>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
         objectIDs(try find(request.untyped))
     }
 
-    /// As `fetch`, with objects created at their first access; for long results of which few are shown (FET-5).
+    /// Fetches objects that are created at their first access. For long results of which a program uses few (FET-5).
     ///
     /// - Throws: The errors of `fetch`.
     public func fetchLazily<Object: ManagedObject>(
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         FetchedObjects(context: self, found: try find(request.untyped), request: request.untyped)
     }
 
-    /// The number of objects that `fetch` returns, limit and offset included (FET-20).
+    /// The number of objects that `fetch` returns, with the request's limit and offset (FET-20).
     ///
     /// - Throws: The errors of `fetch`.
     public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
@@ -49,7 +49,7 @@ extension ManagedObjectContext {
         return try countPrepared(prepared(request.untyped))
     }
 
-    /// Validates a request and switches to the newest state of the store.
+    /// Validates a request and switches to the newest snapshot of the stores.
     func prepared(_ request: FetchDescription) throws -> ValidatedFetch {
         processPendingChanges()
         try requireNoReadFailures()
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         guard request.resultType == .dictionaries else { return }
         throw HornbeamError(
             .unsupportedRequest,
-            "The request for “\(request.entityName)” is for dictionaries, and objects were asked for. Make it with selecting(_:), or as "
+            "The request for “\(request.entityName)” has dictionaries as results, not objects. Make it with selecting(_:), or as "
                 + "FetchRequest<[String: PropertyValue]>.",
             entity: request.entityName)
     }
@@ -86,10 +86,10 @@ extension ManagedObjectContext {
         found.rows?.map { objectID($0.reference) } ?? found.map(objectID)
     }
 
-    /// Creates the objects of a fetch. The class is checked once per class instead of once per object.
+    /// Creates the objects of a fetch. Checks the type once for each class instead of once for each object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
         guard let rows = found.rows else { return try found.map { try typed(object($0), request) } }
-        // The standard library would write into the empty array that all threads share.
+        // For an empty result, the initialiser below would write into the empty array that all threads share.
         guard !rows.isEmpty else { return [] }
         return unsafe try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
             unsafe try withUnsafeTemporaryAllocation(of: ResultRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
@@ -117,13 +117,13 @@ extension ManagedObjectContext {
         if let typed = object as? Object { return typed }
         throw HornbeamError(
             .unboundClass,
-            "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). Bind "
-                + "\(Object.self) to the entity when the container is made, or ask for ManagedObject.",
+            "The fetch of \(request.entityName) returned an object of class \(type(of: object)), not \(Object.self). Bind "
+                + "\(Object.self) to the entity when the container is created, or fetch ManagedObject.",
             entity: object.entity.name)
     }
 }
 
-/// Creates the objects of rows. The shared data of consecutive rows of one entity is looked up once.
+/// Creates the objects of rows. Consecutive rows of one entity share one lookup of the entity cache.
 private struct FaultMaker {
     private var scope: EntityScope?
     private var entityIndex: Int32 = -1
@@ -145,7 +145,7 @@ private struct FaultMaker {
 }
 
 extension FetchRequest where Result: ManagedObject {
-    /// A request for the objects of a class, whose entity is the class's `entityName`.
+    /// A request for the objects of a class. Its entity is the class's `entityName`.
     public init(predicate: FetchPredicate? = nil, sortedBy sorts: [FetchSort] = []) {
         self.init(entityName: Result.entityName, predicate: predicate, sortedBy: sorts)
     }

@@ -2,13 +2,13 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The object whose attribute has a value; of several, the one with the least ID; nil when there is none.
+    /// The object whose attribute has a value. Of several, the one with the least ID; nil if there is none.
     ///
     /// ```swift
     /// let event = try context.first(Event.self, where: Event.uid, equals: uid) ?? Event(context: context)
     /// ```
-    /// Equals a fetch with a limit of one, unsaved changes included (FET-10). If the attribute is a text that is unique within
-    /// its entity, no request is made and planned, which is faster for the many lookups of an import.
+    /// Returns the result of a fetch with a limit of one, including unsaved changes (FET-10). If the attribute is a text that is unique within
+    /// its entity, the lookup needs no request and no plan, which is faster for the many lookups of an import.
     /// - Throws: The errors of `fetch`.
     @inlinable
     public func first<Object: ManagedObject, Value: AttributeValue>(
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The lookup of an object by a unique text, without a generic parameter that each call would pass on.
+    /// Finds an object by a unique text. Not generic, so that only the small `first` is specialised for each type.
     @usableFromInline
     func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueAnswer {
         guard case .string(let text) = value, text.utf8.count <= UniqueLookup.textMax, let route = try route(type, nameID) else {
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         try typed(object, FetchDescription(entityName: object.entity.name))
     }
 
-    /// The lookup of a class's objects by an attribute, in the newest state; nil when a request is needed.
+    /// The data for lookups of a class's objects by an attribute, in the newest snapshot; nil if the lookup needs a request.
     private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
         guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.isObserved else { return nil }
         processPendingChanges()
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         return try text.withUTF8 { unsafe try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
     }
 
-    /// The object with the least ID among those that have the text in memory, and the stored one if it is unchanged.
+    /// The object with the least ID among the changed objects that have the text in memory, and the stored one if it is unchanged.
     private func object(
         of text: String, _ lookUp: UniqueLookup, _ route: UniqueRoute, _ view: PendingView
     ) throws -> ManagedObject? {
@@ -93,8 +93,8 @@ extension ManagedObjectContext {
         return (pending + (stored.map { [$0] } ?? [])).min { $0.registryKey < $1.registryKey }
     }
 
-    /// Creates the object while its cells are being loaded into the cache, then compares its text. If the text differs, the object is an
-    /// unused fault.
+    /// Creates the object that the cache predicts while its cells are being loaded into the processor's cache, then compares its text. If the
+    /// text differs, the object is an unused fault.
     private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookup, _ scope: EntityScope) throws -> ManagedObject? {
         let cells = try scope.readingCells()
         let hash = unsafe UniqueLookup.hash(text)
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
             if unsafe try lookUp.isHolder(key, of: text, cells, &hint) { return object }
         }
         hint = RowHint()
-        // Reading the snapshot increments a reference count that all threads share, so this happens as late as possible.
+        // The reference count of the snapshot is shared by all threads, so it is used as late as possible.
         guard let key = unsafe try lookUp.key(of: text, hash, in: scope.readingSnapshot(), cells, &hint) else { return nil }
         return object(at: key, scope, hint)
     }

@@ -1,28 +1,28 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Fetches with unsaved changes. The store returns unchanged objects; changed objects are
-// tested in memory and merged in. If a predicate or an order reads changed objects through relationships,
-// the store cannot be used, and all objects are tested in memory, which is correct but slower.
+// Fetches with unsaved changes. The store returns the unchanged objects. Changed objects are
+// tested in memory and inserted at their positions. If the predicate or the order reads changed objects through relationships,
+// the store cannot evaluate it, and all objects are tested in memory, which is correct but slower.
 
 extension ManagedObjectContext {
     enum PendingPlan {
         /// No unsaved change affects the request.
         case storeOnly
-        /// Some of the fetched objects differ from the store, but no others.
+        /// Only fetched objects differ from the store, not objects that the request reads through relationships.
         case overlay(PendingOverlay)
-        /// Objects at the other end of relationships differ from the store.
+        /// Objects that the request reads through relationships differ from the store.
         case inMemory
     }
 
     func find(_ request: FetchDescription) throws -> FoundObjects {
         let found = try findPrepared(prepared(request))
-        // Objects in memory are tested through their getters.
+        // Objects in memory are tested by their getters, which cannot throw.
         try requireNoReadFailures()
         return found
     }
 
-    /// The results without some objects, which a child tests itself.
+    /// The results without the objects of some keys. A child context excludes the objects that it tests itself.
     func findPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
         switch try pendingPlan(for: fetch, excluding: keys) {
         case .storeOnly: return try stored(fetch, excluding: keys)
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of results, without some objects.
+    /// The number of results without the objects of some keys.
     func countPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> Int {
         switch try pendingPlan(for: fetch, excluding: keys) {
         case .storeOnly:
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
         return .overlay(PendingOverlay(candidates: candidates, alteredKeys: view.alteredKeys, count: view.count))
     }
 
-    /// The objects of an entity that differ from the store in the given properties.
+    /// The changed objects of an entity that differ from the store in the given properties.
     func pendingView(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) -> PendingView {
         var parents: UInt64 = 0
         var above = parent
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
         }
         let view = tracker.objects.views.view(
             entity, includesSubentities: includesSubentities, reads: reads, of: tracker.objects.all, parentEdits: parents)
-        // A child can call this before its parent has processed its changes.
+        // A child context can call this before its parent has processed its pending changes.
         if !tracker.event.touched.isEmpty, view.notedEdits != edits {
             for (object, _, _) in tracker.event.touched { view.note(object) }
             view.notedEdits = edits
@@ -105,11 +105,11 @@ extension ManagedObjectContext {
         return view
     }
 
-    /// The objects of a view that may satisfy a request: for an equality condition, those with the value.
+    /// The objects of a view that may satisfy a request: for an equality condition, the objects with the value.
     private func candidates(
         for request: FetchDescription, _ entity: EntityDescription, _ view: PendingView
     ) -> [ManagedObject] {
-        // Testing a few objects is faster than analysing the predicate.
+        // With few objects, testing all of them is faster than analysing the predicate.
         guard view.count > 8, request.predicate != nil else { return view.all }
         for case .term(let term) in PredicateAnalysis(request.predicate).conjuncts {
             guard let key = term.key, let property = entity.propertiesByName[key], let values = term.valuesToLookUp(property)
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
         return view.all
     }
 
-    /// True when the request includes the object's store.
+    /// True if the request includes the object's store.
     private func isIn(_ request: FetchDescription, _ object: ManagedObject) -> Bool {
         guard let stores = request.affectedStores else { return true }
         return object.scope.origin.storeIdentifier.map(stores.contains) ?? false
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
         return Array(fetch.request.window.of(try merge(Array(rows), matching, order)))
     }
 
-    /// Inserts each changed object at its position among the rows, by binary search.
+    /// Inserts each changed object at its position among the rows, found by binary search.
     private func merge(
         _ rows: [FoundObject], _ objects: [ManagedObject], _ order: ObjectOrder
     ) throws -> [FoundObject] {
@@ -177,19 +177,19 @@ extension ManagedObjectContext {
 
 /// The objects that differ from the store in the properties that a request reads.
 struct PendingOverlay {
-    /// Those that may satisfy the request with their values in memory.
+    /// The objects that may satisfy the request with their values in memory.
     let candidates: [ManagedObject]
-    /// The keys of those that the store or the parent may find.
+    /// The keys of the objects that the store or the parent may find too.
     let alteredKeys: Set<UInt64>
-    /// The number of objects in the overlay.
+    /// The number of objects that differ.
     let count: Int
 
-    /// The keys to exclude from the store's results, with further ones.
+    /// The keys to exclude from the store's results, together with the given ones.
     func excluded(and keys: Set<UInt64>) -> Set<UInt64> { keys.isEmpty ? alteredKeys : keys.union(alteredKeys) }
 }
 
 extension PredicateAnalysis.Term {
-    /// The values of which an object must have one, in the form that the property stores; nil when the term is not such a condition.
+    /// The values of which an object must have one to satisfy the term, in the form that the property stores; nil if the term is not such a condition.
     fileprivate func valuesToLookUp(_ property: PropertyDescription) -> [PropertyValue]? {
         guard modifier == .direct, options.isEmpty, !property.isToMany else { return nil }
         switch (comparator, value) {
@@ -202,7 +202,7 @@ extension PredicateAnalysis.Term {
 }
 
 extension PropertyDescription {
-    /// True when exactly identical values of this property equal the value, so that it can be looked up.
+    /// True if only identical values of this property equal the value, so the value can be looked up.
     fileprivate func isHeldLike(_ value: PropertyValue) -> Bool {
         switch (attributeType, value) {
         case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date),

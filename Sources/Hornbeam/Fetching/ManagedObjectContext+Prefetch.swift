@@ -1,12 +1,12 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Prefetching and read-ahead: objects that are expected to be used are created together, and the locations of their rows are looked up in
-// one pass. A request names them, or the order of access predicts them.
+// Prefetching and read-ahead: objects that will probably be used are created together, and their rows are located in
+// one pass. A request names the relationships of such objects, or the order of accesses predicts them.
 
 extension ManagedObjectContext {
-    /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next such fetch
-    /// or the end of the event.
+    /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next fetch with
+    /// prefetching, or the end of the event.
     func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
         forgetPrefetched()
         for path in request.relationshipKeyPathsForPrefetching {
@@ -32,10 +32,10 @@ extension ManagedObjectContext {
         return self.objects(with: ids)
     }
 
-    /// Records that a to-one relationship led to an object whose row was not located.
+    /// Records that a to-one relationship was followed to an object whose row was not located.
     ///
-    /// After several steps of the same kind, the destinations of neighbouring objects are created too, because a loop over the objects of
-    /// one fetch probably reads them next.
+    /// After several steps along the same relationship, the destinations of neighbouring objects are created too: a loop over the objects of
+    /// a fetch probably reads them next.
     func noteStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
         access.log?.lastStep = (destination.key, property)
         guard access.log == nil, parent == nil, !role.isAfterlife else { return }
@@ -52,13 +52,13 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-    /// Releases the objects that were created ahead of their use.
+    /// Releases the objects that were prefetched or read ahead.
     func forgetAhead() {
         forgetPrefetched()
         withExtendedLifetime(access.readAhead) { access.readAhead = ReadAhead() }
     }
 
-    /// Releases the objects after the access to the list has ended, because their `deinit` may read other objects.
+    /// Releases the prefetched objects. They are released after the assignment, because their `deinit` may read other objects.
     private func forgetPrefetched() {
         withExtendedLifetime(access.prefetched) { access.prefetched = [] }
     }
@@ -71,6 +71,6 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// True when reading the object needs no lookup of its row.
+    /// True if reading the object needs no lookup of its row.
     final var isPlaceKnown: Bool { !isFault || scope.cells?.knows(hint) == true }
 }

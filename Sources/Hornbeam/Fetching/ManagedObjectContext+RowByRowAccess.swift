@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-    /// True to record where objects are read one at a time. For development: it is slow, and disables read-ahead.
+    /// True to record call sites that read objects one at a time. For development: it is slow, and disables read-ahead.
     public var tracksRowByRowAccess: Bool {
         get { access.log != nil }
         set {
@@ -8,6 +8,6 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The places where at least ten objects were read one at a time since tracking began, the most frequent first.
+    /// The call sites that have read at least ten objects one at a time since tracking began, the most frequent first.
     public var rowByRowAccesses: [RowByRowAccess] { access.log?.report(atLeast: 10) ?? [] }
 }

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The order of a request over objects in memory: its criteria, then the IDs.
+/// The order of a request for objects in memory: its sort criteria, then the IDs.
 struct ObjectOrder {
     private let sorts: [FetchSort]
 
@@ -23,7 +23,7 @@ struct ObjectOrder {
 }
 
 extension ManagedObject {
-    /// The value of a sort criterion; null when an object on the path is missing or deleted.
+    /// The value of a sort criterion; null if an object on the path is missing or deleted.
     fileprivate func value(of sort: FetchSort) throws -> PropertyValue {
         try sort.key(of: .object(self), sort.steps)
     }

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// The properties that a request reads, of the fetched objects and of others.
+/// The properties that a request reads, of the fetched objects and, through relationships, of other objects.
 struct RequestPaths {
-    /// The properties of the fetched objects, by index; nil for all.
+    /// The properties of the fetched objects, by index; nil for all properties.
     private(set) var own: PropertySet? = PropertySet()
-    /// The properties read at the other end of relationships.
+    /// The properties that the request reads through relationships.
     private(set) var properties: Set<PropertyDescription> = []
-    /// The entities of those objects.
+    /// The entities of the objects that the request reads through relationships.
     private(set) var destinations: Set<EntityDescription> = []
 
     init(_ request: FetchDescription, _ entity: EntityDescription) {
@@ -28,14 +28,14 @@ struct RequestPaths {
         }
     }
 
-    /// The properties read of an entity's objects at the other end of relationships, by index.
+    /// The properties of an entity's objects that the request reads through relationships, by index.
     func reads(of destination: EntityDescription) -> PropertySet {
         var reads = PropertySet()
         for property in properties where destination.isKind(of: property.entity) { reads.insert(property.index) }
         return reads
     }
 
-    /// True when an object differs from the store in a property that the request reads.
+    /// True if an object differs from the store in a property that the request reads through a relationship.
     func isTouched(by object: ManagedObject) -> Bool {
         if object.state.contains(.deleted) { return true }
         guard let record = object.record, !object.isInserted else { return false }
@@ -59,14 +59,14 @@ struct RequestPaths {
         }
     }
 
-    /// A block may read every object.
+    /// Marks all properties as read, because a block may read every object.
     private mutating func followEverything(in model: ManagedObjectModel) {
         own = nil
         destinations.formUnion(model.entities)
         properties.formUnion(model.entities.flatMap(\.properties))
     }
 
-    /// Records the properties on a path, except those of the fetched object, whose own changes are tracked.
+    /// Records the properties on a path: the first one as a property of the fetched object, the others as read through relationships.
     private mutating func follow(_ names: [String], from start: EntityDescription, isOther: Bool = false) {
         var entity = start
         for (position, name) in names.enumerated() {

@@ -1,20 +1,20 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Pinning a context to a state of the store, and reading older states (section 1.17).
+// Pinning a context to a snapshot of the stores, and reading older snapshots (section 1.17).
 
 extension ManagedObjectContext {
-    /// The state to which this context is pinned; nil when it is not pinned, which is the default and the state of every child (QGN-1, QGN-4).
+    /// The snapshot to which this context is pinned. Nil if it is not pinned: the default, and always so in a child context (QGN-1, QGN-4).
     public var queryGenerationToken: QueryGenerationToken? {
         guard reading.isPinned else { return nil }
         return snapshot.map { QueryGenerationToken(.state($0)) } ?? .current
     }
 
-    /// Pins the context to a state: fetches, counts and faults read this state regardless of later saves (QGN-1).
+    /// Pins the context to a snapshot: fetches, counts and faults read it regardless of later saves (QGN-1).
     ///
-    /// A save, merge or reset switches it to the newest state, where it stays pinned; batch requests do not
-    /// (QGN-2). Unchanged objects show the state at once; pending changes stay (QGN-3). A save from an old state conflicts with
-    /// later changes of others (QGN-6). Nil ends the pinning.
+    /// A save, merge or reset switches the context to the newest snapshot and pins it to that; batch requests do not
+    /// (QGN-2). Unchanged objects show the snapshot immediately; pending changes stay (QGN-3). A save from an old snapshot conflicts with
+    /// later saves of the same objects (QGN-6). With nil, the context is no longer pinned.
     /// - Throws: `unsupportedRequest` in a child context, or for a token of another store; the store's error.
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         guard parent == nil else {
@@ -40,20 +40,20 @@ extension ManagedObjectContext {
 
     private static var foreignState: HornbeamError {
         HornbeamError(
-            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Take one from its coordinator.")
+            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Get one from its coordinator.")
     }
 
-    /// Switches to an older or newer state. The change queue cannot be used for this.
+    /// Switches to an older or newer snapshot. The change queue cannot be used until the next merge of all objects.
     private func travel(to new: StackSnapshot) {
         merging.inbox.skip()
         reading.isAway = true
         arrive(at: new, rebasing: false)
     }
 
-    /// Switches to a state without merging commits: unchanged objects become faults, and those that the
-    /// state lacks are deleted.
+    /// Switches to a snapshot without merging single commits. Unchanged objects become faults; those that do not exist in the snapshot
+    /// are marked as deleted.
     ///
-    /// - Parameter rebasing: True when the state is the newest and becomes the base of pending changes.
+    /// - Parameter rebasing: True if the snapshot is the newest. Its values then become the originals of pending changes.
     /// - Returns: The changes that observers received.
     @discardableResult
     func arrive(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// False in a child, whose objects are read from the parent.
+    /// True if the row does not exist in a snapshot. False in a child context, whose objects are read from the parent.
     private func isMissing(_ object: ManagedObject, in state: StackSnapshot) -> Bool {
         guard !object.scope.isNested else { return false }
         return (try? state[object.scope.slot]?.exists(object.scope.entity, object.key)) == false

@@ -2,7 +2,7 @@ public import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// One committed state of the stores, readable while the token is held (QGN-1).
+/// A snapshot of the stores, readable while the token exists (QGN-1).
 ///
 /// ```swift
 /// let before = try coordinator.currentQueryGeneration()
@@ -10,8 +10,8 @@ internal import HornbeamStore
 /// try context.setQueryGeneration(from: .current)   // reads are pinned to the newest state
 /// try context.setQueryGeneration(from: nil)        // reads are not pinned
 /// ```
-/// A token is `Sendable` and can pin any number of contexts. It keeps the pages that later commits replaced;
-/// they are freed when the last token and the last context have released the state (QGN-5).
+/// A token is `Sendable` and can pin any number of contexts. It holds the pages that later commits replaced.
+/// They are freed when the last token and the last context have released the snapshot (QGN-5).
 public struct QueryGenerationToken: Sendable {
     enum Generation {
         case newest
@@ -21,23 +21,23 @@ public struct QueryGenerationToken: Sendable {
 
     init(_ generation: Generation) { self.generation = generation }
 
-    /// The newest state at the moment of pinning.
+    /// The newest snapshot at the time of the call of `setQueryGeneration`.
     public static let current = QueryGenerationToken(.newest)
 
-    /// The commit that produced the state of each store, by the store's identity; empty for `current`.
+    /// The last commit of each store in the snapshot, by the store's identifier; empty for `current`.
     public var transactions: [UUID: UInt64] {
         guard case .state(let snapshot) = generation else { return [:] }
         return snapshot.transactions
     }
 
-    /// The commit that produced the state, if there is a single store; else nil, and nil for `current`.
+    /// The last commit in the snapshot, if there is a single store; nil with several stores, and for `current`.
     public var transaction: UInt64? {
         let transactions = transactions
         return transactions.count == 1 ? transactions.first?.value : nil
     }
 }
 
-/// Tokens are equal when they identify the same state of the same stores.
+/// Tokens are equal if they identify the same snapshots of the same stores.
 extension QueryGenerationToken: Hashable {
     public static func == (a: Self, b: Self) -> Bool { a.transactions == b.transactions }
     public func hash(into hasher: inout Hasher) { hasher.combine(transactions) }
@@ -52,38 +52,38 @@ extension QueryGenerationToken: CustomStringConvertible {
 }
 
 extension PersistentStoreCoordinator {
-    /// The newest state of all stores (QGN-1).
+    /// The newest snapshot of all stores (QGN-1).
     ///
     /// - Throws: The store's error.
     public func currentQueryGeneration() throws -> QueryGenerationToken {
         QueryGenerationToken(.state(try stack.retain()))
     }
 
-    /// The state after a commit, from `ObjectChanges.transaction`. It is available while
-    /// `PersistentStoreDescription.retainedGenerations` or a reader keeps it.
+    /// The snapshot after a commit, identified by `ObjectChanges.transaction`. It is available while a context or token uses it, or
+    /// `PersistentStoreDescription.retainedGenerations` retains it.
     ///
-    /// Without `retainedGenerations`, saves of several threads in one group commit have one state, that of the last save.
+    /// Without `retainedGenerations`, the saves of one group commit share one snapshot: that after the last of them.
     ///
-    /// - Throws: `snapshotExpired` (9111) when it is no longer kept; `unsupportedRequest` with several stores;
+    /// - Throws: `snapshotExpired` (9111) if it is no longer available; `unsupportedRequest` with several stores;
     ///   the store's error.
     public func queryGeneration(at transaction: UInt64) throws -> QueryGenerationToken {
         let stores = stack.stores
         guard stores.count <= 1 else {
             throw HornbeamError(
                 .unsupportedRequest,
-                "One number does not say which state is meant, as there are \(stores.count) stores. Name the transaction of each.")
+                "One transaction number cannot identify a snapshot of \(stores.count) stores. Pass the transaction of each store.")
         }
         return try queryGeneration(at: stores.first.map { [$0.identifier: transaction] } ?? [:])
     }
 
-    /// The state after the given commit of each named store, and the newest state of the others.
+    /// The snapshot after the given commit of each named store, and the newest snapshot of the other stores.
     ///
-    /// - Throws: `snapshotExpired` (9111) when a state is no longer kept; the store's error.
+    /// - Throws: `snapshotExpired` (9111) if a snapshot is no longer available; the store's error.
     public func queryGeneration(at transactions: [UUID: UInt64]) throws -> QueryGenerationToken {
         QueryGenerationToken(.state(try stack.snapshot(at: transactions)))
     }
 
-    /// The commits whose states can be read now, by the identity of the store; ascending, the newest last.
+    /// The commits whose snapshots can be read now, by the store's identifier; ascending, the newest last.
     public func retainedTransactions() -> [UUID: [UInt64]] {
         stack.stores.reduce(into: [:]) { $0[$1.identifier] = $1.retainedTransactions }
     }

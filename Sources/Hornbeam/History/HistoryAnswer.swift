@@ -16,17 +16,17 @@ internal import HornbeamStore
 public enum HistoryAnswer: Sendable {
     /// All transactions since the token, oldest first, and the token for the next call.
     case transactions([HistoryTransaction], token: HistoryToken)
-    /// History is incomplete: read the data again, then continue with the token.
+    /// History is incomplete: read all data again, then continue with the token.
     case resync(Gap, token: HistoryToken)
 
     /// The reason why history is incomplete.
     public enum Gap: Hashable, Sendable {
-        /// History does not reach back to the token: the records were removed by age, number or purge, or never written.
+        /// History does not reach back to the token. The records were removed by age, number or purge, or were never written.
         case expired
-        /// The token belongs to another history: it names saves that were lost in a crash of a store with lazy durability, or made
+        /// The token belongs to another history: it refers to saves that a crash of a store with lazy durability lost, or that were made
         /// before the store was restored from a backup.
         case diverged
-        /// The token does not contain one of the stores, or only other stores.
+        /// The token has no position for one of the stores.
         case unknownStore
     }
 
@@ -37,21 +37,21 @@ public enum HistoryAnswer: Sendable {
         }
     }
 
-    /// The transactions; throws when history is incomplete.
+    /// The transactions, if history is complete.
     ///
-    /// - Throws: `historyTokenExpired` (134301), `storeNotFoundInToken` (134501).
+    /// - Throws: `historyTokenExpired` (134301) or `storeNotFoundInToken` (134501) if history is incomplete.
     public func get() throws -> [HistoryTransaction] {
         switch self {
         case .transactions(let transactions, _): return transactions
         case .resync(.unknownStore, _):
             throw HornbeamError(
                 .storeNotFoundInToken,
-                "The history token does not belong to the stores of this coordinator. Read all data again, and continue with the token of the answer.")
+                "The history token does not belong to the stores of this coordinator. Read all data again, and continue with the token of the result.")
         case .resync(let gap, _):
             let reason = gap == .expired ? "does not reach back to the token" : "differs from the history of the token"
             throw HornbeamError(
                 .historyTokenExpired,
-                "History \(reason). Read all data again, and continue with the token of the answer.")
+                "History \(reason). Read all data again, and continue with the token of the result.")
         }
     }
 }

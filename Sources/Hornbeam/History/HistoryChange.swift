@@ -6,9 +6,9 @@ public struct HistoryChange: Hashable, Sendable, Identifiable {
     public enum Kind: Hashable, Sendable {
         /// The object is new.
         case inserted
-        /// The changed properties. Empty when only the version of the object was incremented.
+        /// The changed properties. Empty if only the version of the object was incremented.
         case updated(Set<String>)
-        /// The values of the attributes that are preserved after deletion (ATT-15), by attribute.
+        /// The values of the attributes that history preserves after a deletion (ATT-15), by attribute.
         case deleted([String: PropertyValue])
     }
 
@@ -26,12 +26,12 @@ public struct HistoryChange: Hashable, Sendable, Identifiable {
     /// Inserted, updated or deleted.
     public let kind: Kind
 
-    /// The changed properties of an updated object; empty for others.
+    /// The changed properties of an updated object; empty for other changes.
     public var updatedProperties: Set<String> {
         if case .updated(let properties) = kind { properties } else { [] }
     }
 
-    /// The preserved values of a deleted object; nil for others.
+    /// The preserved values of a deleted object; nil for other changes.
     public var tombstone: [String: PropertyValue]? {
         if case .deleted(let values) = kind { values } else { nil }
     }

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import HornbeamStore
 
-/// The history of one store after a position. Portions of several stores are merged into one answer.
+/// The history of one store after a position. The portions of several stores are merged into one result.
 struct HistoryPortion {
     let store: UUID
-    /// In the order of number, which is the order of time.
+    /// In the order of the numbers, which is also the order of time.
     let transactions: [HistoryTransaction]
-    /// The position at which reading began.
+    /// The position after which the portion begins.
     let start: HistoryPosition
     let end: HistoryPosition
 
-    /// The transactions of all portions in the order of time, the oldest `limit` of them, and the token after those.
+    /// The `limit` oldest transactions of all portions in the order of time, and the token after these.
     static func answer(_ portions: [HistoryPortion], limit: Int) -> HistoryAnswer {
         let all = portions.count == 1 ? portions[0].transactions : portions.flatMap(\.transactions).sorted(by: isEarlier)
         let given = limit > 0 ? Array(all.prefix(limit)) : all
@@ -19,7 +19,7 @@ struct HistoryPortion {
         return .transactions(given, token: HistoryToken(Dictionary(uniqueKeysWithValues: reached)))
     }
 
-    /// Timestamps of a store never decrease, so its numbers stay in order.
+    /// Timestamps of one store never decrease, so its transactions stay in the order of their numbers.
     private static func isEarlier(_ a: HistoryTransaction, _ b: HistoryTransaction) -> Bool {
         if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
         if a.storeIdentifier != b.storeIdentifier { return a.storeIdentifier.uuidString < b.storeIdentifier.uuidString }

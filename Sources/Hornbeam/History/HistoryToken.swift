@@ -1,11 +1,11 @@
 public import Foundation
 internal import HornbeamStore
 
-/// A position in history. Its holder has read all transactions up to it (HIS-4).
+/// A position in history. The owner of the token has read all transactions up to it (HIS-4).
 ///
-/// A value that can be stored, for instance as JSON in a file. It covers all stores of a coordinator.
+/// A value that can be stored, for example as JSON in a file. It has a position for each store of a coordinator.
 public struct HistoryToken: Hashable, Sendable {
-    /// By the store's identity.
+    /// The positions, by the store's identifier.
     var positions: [UUID: HistoryPosition]
 
     init(_ positions: [UUID: HistoryPosition]) { self.positions = positions }
@@ -13,16 +13,16 @@ public struct HistoryToken: Hashable, Sendable {
     /// The stores with a position in the token.
     public var storeIdentifiers: Set<UUID> { Set(positions.keys) }
 
-    /// The newest transaction of a store up to the token; nil for a store without a position.
+    /// The newest transaction of a store up to the token; nil if the token has no position for it.
     public func transactionNumber(of store: UUID) -> UInt64? { positions[store]?.number }
 
-    /// A token with the positions of both.
+    /// A token with the positions of both tokens; for a store in both, the later position.
     public func union(_ other: HistoryToken) -> HistoryToken {
         HistoryToken(positions.merging(other.positions) { $0.number >= $1.number ? $0 : $1 })
     }
 }
 
-/// Encoded as an object with a member for each store, by its UUID.
+/// Encoded as an object with a member for each store, named by its UUID.
 extension HistoryToken: Codable {
     public init(from decoder: any Decoder) throws {
         let coded = try decoder.singleValueContainer().decode([String: HistoryPosition].self)
@@ -45,7 +45,7 @@ extension HistoryToken: Codable {
 }
 
 extension HistoryToken: CustomStringConvertible {
-    /// The newest transaction of each store.
+    /// The number of the newest transaction of each store.
     public var description: String {
         let parts = positions.map { "\($0.key): \($0.value.number)" }.sorted()
         return "HistoryToken(\(parts.joined(separator: ", ")))"

@@ -4,7 +4,7 @@ internal import HornbeamStore
 
 /// One commit in history: its author, its time and its changes (HIS-2).
 public struct HistoryTransaction: Sendable, Identifiable {
-    /// The origin of a transaction (HIS-8).
+    /// The kind of request that made a transaction (HIS-8).
     public enum Kind: Hashable, Sendable {
         /// A context's save.
         case save
@@ -29,17 +29,17 @@ public struct HistoryTransaction: Sendable, Identifiable {
     public var number: UInt64 { record.number }
     /// The store and the number.
     public var id: String { "\(storeIdentifier)/\(number)" }
-    /// The time of the commit; never before that of an earlier transaction of the store, even when the clock is set back.
+    /// The time of the commit. Never earlier than that of an earlier transaction of the store, even if the clock was set back.
     public var timestamp: Date { record.timestamp }
     /// The author: `transactionAuthor` of the context.
     public var author: String? { record.author }
-    /// `name` of the context.
+    /// The name of the context: `name`.
     public var contextName: String? { record.contextName }
     /// The name of the process that saved, in place of the bundle identifier on Apple's systems.
     public var processName: String? { record.processName }
     /// The process identifier of the process that saved.
     public var processIdentifier: Int32 { record.processIdentifier }
-    /// The stage of a migration.
+    /// The stage of a migration plan; nil for other transactions.
     public var label: String? { record.label }
 
     /// A save, a batch request or a migration.
@@ -51,16 +51,16 @@ public struct HistoryTransaction: Sendable, Identifiable {
         }
     }
 
-    /// The position after this transaction, in its store. To continue in all stores, use the token of the answer.
+    /// The position after this transaction in its store. To continue in all stores, use the token of the result of `fetch`.
     public var token: HistoryToken { HistoryToken([storeIdentifier: position]) }
     var position: HistoryPosition { record.position }
 
-    /// The number of changes, in O(number of groups).
+    /// The number of changes. Takes O(number of groups).
     public var changeCount: Int { record.groups.reduce(0) { $0 + $1.count } }
 
-    /// The changes: inserted objects, then updated, then deleted ones. Computed at each access.
+    /// The changes: inserted objects, then updated ones, then deleted ones. Computed at each access in O(changes).
     ///
-    /// Without changes of entities that the model no longer has. O(changes).
+    /// Does not include changes of entities that the model no longer has.
     public var changes: [HistoryChange] {
         var changes: [HistoryChange] = []
         changes.reserveCapacity(changeCount)
@@ -112,7 +112,7 @@ extension HistoryRecord.Group {
 extension HistoryTransaction: CustomStringConvertible {
     /// The number, the author and the number of changes.
     public var description: String {
-        "HistoryTransaction(\(number), \(kind), by \(author ?? "nobody named"), \(changeCount) changes)"
+        "HistoryTransaction(\(number), \(kind), by \(author ?? "unnamed author"), \(changeCount) changes)"
     }
 }
 

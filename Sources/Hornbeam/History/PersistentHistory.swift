@@ -4,11 +4,11 @@ internal import HornbeamStore
 
 /// The history of a coordinator's stores: each save, batch and migration as one transaction (section 1.22).
 ///
-/// The histories of several stores are merged in the order of time; stores without history are skipped. Can be used from any thread. Reading
-/// blocks on the disk only.
+/// The histories of several stores are merged in the order of time. Stores without history are skipped. Can be used from any thread. Reads
+/// wait for the disk, but not for saves.
 public struct PersistentHistory: Sendable {
     private let coordinator: PersistentStoreCoordinator
-    /// The selected stores; nil for all.
+    /// The selected stores; nil for all stores.
     private let identifiers: Set<UUID>?
 
     init(_ coordinator: PersistentStoreCoordinator, of identifiers: Set<UUID>? = nil) {
@@ -16,12 +16,12 @@ public struct PersistentHistory: Sendable {
         self.identifiers = identifiers
     }
 
-    /// The history of some of the stores, with tokens for these; of all stores when none is named (PSC-19).
+    /// The history of some of the stores, with tokens for these. Without arguments, the same history (PSC-19).
     public func of(_ stores: PersistentStore...) -> PersistentHistory {
         PersistentHistory(coordinator, of: stores.isEmpty ? identifiers : Set(stores.map(\.identifier)))
     }
 
-    /// The stores with history; if there is none, all stores, so that the first one throws the error.
+    /// The stores with history. If there is none, the first store, which then throws the error.
     private func stores() throws -> [Store] {
         let stack = coordinator.stack
         let first = try stack.firstStore()
@@ -35,22 +35,22 @@ public struct PersistentHistory: Sendable {
 
     /// The position after the newest transaction (PSC-19).
     ///
-    /// - Throws: `unsupportedRequest` when no store keeps history; the store's error.
+    /// - Throws: `unsupportedRequest` if no store keeps history; the store's error.
     public func currentToken() throws -> HistoryToken {
         HistoryToken(Dictionary(uniqueKeysWithValues: try stores().map { ($0.identifier, try $0.historyPosition()) }))
     }
 
     // MARK: Fetching
 
-    /// The transactions after a token; with nil, all transactions in history (HIS-5).
+    /// The transactions after a token; if it is nil, all transactions in history (HIS-5).
     ///
     /// - Parameters:
     ///   - token: The position up to which the caller has read; nil to read from the beginning.
-    ///   - predicate: Selects transactions; see `HistoryTransaction` for its keys. Others are skipped, and the token of the answer is
-    ///     after them too.
-    ///   - limit: The maximum number of transactions returned, the oldest ones; 0 for all. Call again with the token for more.
-    /// - Throws: `predicateEvaluation`; `unsupportedRequest` when no store keeps history; the store's error. A token that is too old is
-    ///   not an error but an answer.
+    ///   - predicate: Selects transactions by the keys of `HistoryTransaction`. The token of the result is also after the transactions that
+    ///     were skipped.
+    ///   - limit: The maximum number of transactions to return, the oldest first; 0 for all. To get more, call again with the token.
+    /// - Throws: `predicateEvaluation`; `unsupportedRequest` if no store keeps history; the store's error. A token that is too old is
+    ///   not an error: the result is `resync`.
     public func fetch(
         after token: HistoryToken?, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
@@ -59,7 +59,7 @@ public struct PersistentHistory: Sendable {
         for store in try stores() {
             let position = token?.positions[store.identifier]
             if token != nil, position == nil { gap = .unknownStore }
-            // Read the position first, so that records that are trimmed meanwhile are reported as missing.
+            // The position is read first. If records are removed before the next read, the result reports a gap.
             let start = try position ?? store.historyStart()
             switch try store.history(after: position, limit: limit, where: { record in
                 try predicate?.evaluate(with: HistoryTransaction(record, store)) ?? true
@@ -76,7 +76,7 @@ public struct PersistentHistory: Sendable {
         return HistoryPortion.answer(portions, limit: limit)
     }
 
-    /// The transactions after another one: in its store by number, in others by time.
+    /// The transactions after another one: in its store those with a higher number, in other stores those that are not earlier.
     ///
     /// - Throws: The errors of `fetch(after:where:limit:)` with a token.
     public func fetch(
@@ -91,7 +91,7 @@ public struct PersistentHistory: Sendable {
 
     /// The transactions since a date.
     ///
-    /// Transactions since then that are no longer in history are not reported as missing. Finding the first one takes O(log² n).
+    /// Transactions since the date that were removed from history are not reported as missing. Takes O(log² n) to find the first transaction.
     /// - Throws: The errors of `fetch(after:where:limit:)` with a token.
     public func fetch(
         since date: Date, where predicate: FetchPredicate? = nil, limit: Int = 0
@@ -106,14 +106,14 @@ public struct PersistentHistory: Sendable {
 
     /// Removes all transactions up to a token, durably (HIS-7). A fetch after the same token still succeeds.
     ///
-    /// Consumers that have not read them get `resync`.
+    /// A consumer that has not read them gets `resync`.
     public func purge(before token: HistoryToken) throws {
         for store in try stores() {
             if let position = token.positions[store.identifier] { try store.purgeHistory(through: position.number) }
         }
     }
 
-    /// Removes the transactions before this one, durably (HIS-7).
+    /// Removes the transactions of one store before a transaction, durably (HIS-7).
     public func purge(before transaction: HistoryTransaction) throws {
         for store in try stores() where store.identifier == transaction.storeIdentifier {
             try store.purgeHistory(through: transaction.number - 1)
@@ -144,12 +144,12 @@ public struct PersistentHistory: Sendable {
         return found.values.sorted { $0.name < $1.name }
     }
 
-    /// Stores that a consumer has read everything up to a token, and registers it at the first call; durable.
+    /// Stores that a consumer has read all transactions up to a token. The first call registers the consumer. Durable on return.
     ///
-    /// Transactions that a registered consumer has not read are kept longer: see `HistoryTracking.unreadRecordCount`.
+    /// Transactions that a registered consumer has not read stay longer in history: see `HistoryTracking.unreadRecordCount`.
     /// - Parameters:
     ///   - consumer: The name of the consumer, unique within the stores.
-    ///   - token: The position of the consumer; the newest one when nil.
+    ///   - token: The position of the consumer; if nil, the newest position.
     public func register(_ consumer: String, at token: HistoryToken? = nil) throws {
         let token = try token ?? currentToken()
         for store in try stores() {
@@ -157,7 +157,7 @@ public struct PersistentHistory: Sendable {
         }
     }
 
-    /// Removes a consumer, so that no transactions are kept for it; durable. Does nothing for an unknown name.
+    /// Removes a consumer. No transactions stay in history for it any more. Durable on return. Does nothing for an unknown name.
     public func unregister(_ consumer: String) throws {
         for store in try stores() { try store.setHistoryConsumer(consumer, nil) }
     }
@@ -170,7 +170,7 @@ public struct PersistentHistory: Sendable {
     ) throws -> HistoryAnswer {
         guard let known = try consumers().first(where: { $0.name == consumer }) else {
             throw HornbeamError(
-                .unknownName, "No consumer “\(consumer)” of history is registered. Register it, and read everything once.")
+                .unknownName, "No consumer “\(consumer)” of history is registered. Register it, and read all data once.")
         }
         return try fetch(after: known.token, where: predicate, limit: limit)
     }
@@ -180,9 +180,9 @@ public struct PersistentHistory: Sendable {
 public struct HistoryConsumer: Hashable, Sendable {
     /// The name under which the consumer is registered.
     public let name: String
-    /// The position up to which it has read.
+    /// The position up to which the consumer has read.
     public let token: HistoryToken
-    /// The time of its last report.
+    /// The time of its last call of `register`.
     public let lastRead: Date
 }
 

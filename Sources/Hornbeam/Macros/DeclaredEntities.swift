@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-/// Converts the entities that classes declare: resolves the entity names of destinations, and finds inverses.
+/// Converts the entities that classes declare to entities of a model: resolves the entity names of destinations, and finds inverses.
 struct DeclaredEntities {
     private var declarations: [EntityDeclaration] = []
     private var known: Set<ObjectIdentifier> = []
     private var problems: [HornbeamError] = []
     private var entities: [Entity] = []
 
-    /// Adds the entity of a class, those of its superclasses first.
+    /// Adds the entity of a class, after the entities of its superclasses.
     mutating func add(_ type: ManagedObject.Type) {
         guard let declaration = type.entityDeclaration, declaration.objectClass == type else {
             problems.append(
@@ -34,7 +34,7 @@ struct DeclaredEntities {
         return entities
     }
 
-    /// Tokens name the class of the destination, whose entity may have another name.
+    /// Sets the entity names of destinations. Tokens name the class of the destination, and its entity may have another name.
     private mutating func nameDestinations() {
         let names = Dictionary(
             declarations.map { (String(describing: $0.objectClass), $0.entity.name) }, uniquingKeysWith: { first, _ in first })
@@ -70,7 +70,7 @@ struct DeclaredEntities {
         }
     }
 
-    /// Makes two relationships inverses of each other when each is the only one between the two entities in its direction.
+    /// Makes two relationships inverses of each other if each is the only one in its direction between the two entities.
     private mutating func inferInverses() {
         let open = places.filter { relationship($0).inverseName == nil && !declarations[$0.entity].oneWay.contains(relationship($0).name) }
         func leadingBack(_ place: Place) -> [Place] {

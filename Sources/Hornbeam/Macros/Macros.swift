@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// Declares an entity by a class: its stored properties become attributes and relationships of the model.
+/// Declares an entity by a class. The class's stored properties become attributes and relationships of the model.
 ///
 /// ```swift
 /// @Entity final class Author: ManagedObject {
@@ -8,16 +8,16 @@ public import HornbeamModel
 ///     @Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>
 /// }
 /// ```
-/// The type determines the kind of property: `Book?` with an entity's class is a to-one relationship, `Set<Book>` and `ManagedSet<Book>` are
-/// to-many, `[Book]` and `ManagedArray<Book>` ordered to-many; all other types are attributes. The macro adds a token for each property, the
-/// entity's declaration and an initialiser, `Author(in: context, name: …)`. `Docs/Models.md` shows the expansion.
+/// The type determines the kind of property. `Book?`, with an entity's class, is a to-one relationship. `Set<Book>` and `ManagedSet<Book>` are
+/// to-many, `[Book]` and `ManagedArray<Book>` ordered to-many relationships. All other types are attributes. The macro adds a token for each
+/// property, the entity's declaration and an initialiser, `Author(in: context, name: …)`. `Docs/Models.md` shows the expansion.
 ///
 /// - Parameters:
-///   - name: The entity's name; the class's name unless given.
-///   - abstract: Only subentities have objects. Write `true`, not an expression.
+///   - name: The entity's name; by default the class's name.
+///   - abstract: True if only subentities have objects. Write the literal `true`, not an expression.
 ///   - renamedFrom: The entity's name in older versions of the model.
-///   - version: Text that makes this version differ from an otherwise equal one.
-///   - userInfo: Notes of the app.
+///   - version: The version hash modifier: another text gives an otherwise unchanged entity another version hash.
+///   - userInfo: Texts for the program's own use.
 @attached(memberAttribute)
 @attached(member, names: arbitrary)
 public macro Entity(
@@ -26,7 +26,7 @@ public macro Entity(
 
 /// Declares options of an attribute: `@Attribute(.unique, maximumLength: 80) var name: String`.
 ///
-/// The parameters are those of the token `Attribute`. `default` is for a value that is created once, such as `Settings()`; an
+/// The parameters are those of the token `Attribute`. `default` is for a value that is created once, such as `Settings()`. An
 /// initial value that is a call is evaluated for each object. A property with a `derivation` is read-only.
 @attached(peer)
 public macro Attribute(
@@ -38,7 +38,7 @@ public macro Attribute(
 
 /// Declares options of a relationship: `@Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>`.
 ///
-/// The inverse may be left out when the destination has only one relationship to this entity. Declare it at one end only, because the
+/// The inverse can be omitted if the destination has only one relationship to this entity. Declare it at one end only, because the
 /// compiler cannot resolve two key paths that depend on each other. `nil` declares a one-way relationship.
 @attached(peer)
 public macro Relationship(
@@ -46,7 +46,7 @@ public macro Relationship(
     inverse: AnyKeyPath? = nil, renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// The same with the inverse by name: `@Relationship(inverse: "author")`.
+/// Declares options of a relationship, with its inverse by name: `@Relationship(inverse: "author")`.
 @attached(peer)
 public macro Relationship(
     optional: Bool = true, minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, merge: MergeRule? = nil,
@@ -80,7 +80,7 @@ public macro FetchedProperty(
     _ name: String, entity: String, where predicate: String? = nil, sortedBy: [FetchSort] = [], userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Gives a property accessors that use its token. `@Entity` adds it to the properties of the model.
+/// Generates accessors that use a property's token. `@Entity` adds this macro to the properties of the model.
 @attached(accessor)
 public macro ManagedProperty() = #externalMacro(module: "HornbeamMacros", type: "ManagedPropertyMacro")
 
@@ -90,7 +90,7 @@ public enum AttributeOption: Sendable {
     case unique
     /// Adds an index.
     case indexed
-    /// Tracked, undone and reset like other attributes, but never stored (ATT-10).
+    /// Tracked, undone and rolled back like other attributes, but never stored (ATT-10).
     case transient
     /// A store may keep large values outside the row (ATT-14).
     case external
@@ -98,13 +98,13 @@ public enum AttributeOption: Sendable {
     case preserved
 }
 
-/// One element of an index in `#Index`. The macro reads it from the source; at run time it is a `FetchIndexElement`.
+/// One element of an index in `#Index`. The macro reads it from the source, and generates a `FetchIndexElement` from it.
 public struct IndexElement<Object: ManagedObject> {
     /// The property in ascending order.
     public static func ascending(_ property: PartialKeyPath<Object>, collation: IndexCollation = .binary) -> Self { Self() }
     /// The property in descending order.
     public static func descending(_ property: PartialKeyPath<Object>, collation: IndexCollation = .binary) -> Self { Self() }
-    /// The property with a collation.
+    /// The property with a collation, by default without case and diacritics.
     public static func folded(
         _ property: PartialKeyPath<Object>, _ collation: IndexCollation = .caseAndDiacriticInsensitive
     ) -> Self { Self() }

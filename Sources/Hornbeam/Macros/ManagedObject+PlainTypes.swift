@@ -1,17 +1,17 @@
 public import HornbeamModel
 
-// Access by token to the plain types of declarations: `Set<Book>` instead of `ManagedSet<Book>`, `Rating` instead of
-// `Coded<Rating>`. The compiler selects them only where such a type is expected.
+// Access by token with plain types: `Set<Book>` instead of `ManagedSet<Book>`, `Rating` instead of
+// `Coded<Rating>`. The compiler selects these only where such a type is expected.
 
 extension ManagedObject {
-    /// The objects of a to-many relationship as an independent set; O(n). Setting it changes the members that differ.
+    /// The objects of a to-many relationship as a `Set`. Takes O(n). Setting it changes the members that differ.
     @_disfavoredOverload
     public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> Set<Object> {
         get { self[token].objects }
         set { self[token] = ManagedSet(newValue) }
     }
 
-    /// The objects of an ordered to-many relationship as an independent array; O(n). Setting it changes the members
+    /// The objects of an ordered to-many relationship as an `Array`. Takes O(n). Setting it changes the members
     /// that differ, and the order.
     @_disfavoredOverload
     public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> [Object] {
@@ -19,14 +19,14 @@ extension ManagedObject {
         set { self[token] = ManagedArray(newValue) }
     }
 
-    /// A `Codable` value; the attribute's default when it is missing.
+    /// A `Codable` value; the attribute's default if it is missing.
     @_disfavoredOverload
     public final subscript<Value: Codable & Sendable>(_ token: Attribute<Coded<Value>>) -> Value {
         get { codedValue(token.name) }
         set { self[token] = Coded(newValue) }
     }
 
-    /// A `Codable` value; nil when it is missing.
+    /// A `Codable` value; nil if it is missing.
     @_disfavoredOverload
     public final subscript<Value: Codable & Sendable>(_ token: Attribute<Coded<Value>?>) -> Value? {
         get { self[token]?.value }

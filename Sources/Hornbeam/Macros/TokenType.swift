@@ -2,7 +2,7 @@ public import HornbeamModel
 
 /// Selects the token type for a property's type: `TokenType.of(Author?.self).init("author")` is a `ToOne<Author>`.
 ///
-/// `@Entity` uses it for types whose kind does not follow from their names. The compiler's overload resolution selects a function.
+/// `@Entity` uses it for types whose kind cannot be determined from their names. The compiler's overload resolution selects the function.
 public enum TokenType {
     /// An attribute.
     public static func of<Value: AttributeValue>(_ type: Value.Type) -> Attribute<Value>.Type { Attribute<Value>.self }
@@ -29,7 +29,7 @@ public enum TokenType {
         Attribute<Coded<Value>?>.self
     }
 
-    // Refused types. The declaration of each function names the remedy.
+    // Refused types. The message of each token's unavailable initialiser names the remedy.
 
     /// Refused: an object type without `?`.
     public static func of<Object: ManagedObject>(_ type: Object.Type) -> RequiredObject<Object>.Type { RequiredObject<Object>.self }
@@ -38,7 +38,7 @@ public enum TokenType {
     @_disfavoredOverload
     public static func of<Value>(_ type: Value.Type) -> Unstorable<Value>.Type { Unstorable<Value>.self }
 
-    /// A property with an entity's class without `?` as its type.
+    /// A property whose type is an entity's class without `?`.
     public struct RequiredObject<Value>: RefusedToken {
         @available(
             *, unavailable,
@@ -47,7 +47,7 @@ public enum TokenType {
         public init(_ name: String) {}
     }
 
-    /// A property with a type that no attribute can store.
+    /// A property whose type no attribute can store.
     public struct Unstorable<Value>: RefusedToken {
         @available(
             *, unavailable,
@@ -57,7 +57,7 @@ public enum TokenType {
     }
 }
 
-/// The token of a refused property, which takes its position in lists of tokens.
+/// The token of a refused property. It makes lists of tokens compile up to the message of its initialiser.
 public protocol RefusedToken: PropertyToken {}
 
 extension RefusedToken {

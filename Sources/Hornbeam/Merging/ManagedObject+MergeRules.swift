@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-// Merge rules of the model for properties that both sides changed (MRG-6). After a rule was applied, the other side's
-// value is the base of the property, as if this context had changed it later.
+// The model's merge rules for properties that both sides changed (MRG-6). After a rule was applied, the other side's
+// value is the original of the property, as if this context had changed the property later.
 
 extension ManagedObject {
-    /// Applies merge rules to properties that both sides changed; returns these, in the order of the properties.
+    /// Applies merge rules to properties that both sides changed. Returns these properties with their results, in order.
     ///
-    /// - Parameter includingRelationships: False while merging in memory: a to-one relationship has two ends, which
-    ///   the save merges together.
+    /// - Parameter includingRelationships: False for a merge in memory. Both ends of a to-one relationship must be merged together, which
+    ///   the save does.
     final func applyMergeRules(
         _ stored: [PropertyValue], includingRelationships: Bool
     ) -> [MergeReport.Property] {
@@ -32,12 +32,12 @@ extension ManagedObject {
             base: conflict.base, mine: conflict.mine, theirs: conflict.theirs, type: property.attributeType)
     }
 
-    /// All properties that both sides changed, in order.
+    /// The conflicts of all properties that both sides changed, in order.
     final func conflicts(with stored: [PropertyValue]) -> [PropertyConflict] {
         (record?.originals.keys.sorted() ?? []).compactMap { conflict(at: $0, stored) }
     }
 
-    /// The conflict of a property; nil when both sides have equal values, or one did not change it.
+    /// The conflict of a property; nil if one side did not change it, or both sides set a relationship to the same object.
     final func conflict(at index: Int, _ stored: [PropertyValue]) -> PropertyConflict? {
         guard let record, let base = record.originals[index], stored[index] != base else { return nil }
         let property = scope.properties[index]
@@ -47,7 +47,7 @@ extension ManagedObject {
             mine: record.values[index], theirs: stored[index])
     }
 
-    /// Gives a property its merged value. The stored value becomes its base.
+    /// Sets a property to its merged value. The stored value becomes its original.
     final func settle(_ property: PropertyDescription, as result: PropertyValue, over stored: PropertyValue) {
         guard let record else { return }
         let index = property.index

@@ -1,18 +1,18 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Conflicts at a save: merge rules of the model first, then three-way merges of properties that only one side changed, then the
-// merge policy.
+// Conflicts at a save. The merge rules of the model are applied first, then three-way merges of objects whose properties only one side changed,
+// then the merge policy.
 
 extension ManagedObjectContext {
-    /// Resolves conflicts by changing pending changes, so that the save can be tried again.
+    /// Resolves conflicts by changing the pending changes, so that the save can be tried again.
     ///
-    /// - Throws: The conflicts, when the policy is `error` or cannot resolve them.
+    /// - Throws: The conflicts, if the policy is `error` or cannot resolve them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
         tracker.objects.views.forget()
         defer { tracker.objects.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
-        // Each object is resolved once per attempt, because its conflicts were found in its earlier state. The next attempt detects the rest.
+        // Each object is resolved once per attempt, because its conflicts were found in its state before that. The next attempt detects the other conflicts.
         var settled = Set(conflicts.versions.map(\.reference.key))
         for conflict in conflicts.uniques {
             let keys = conflict.objects.map(\.key) + (conflict.existing.map { [$0.key] } ?? [])
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
     /// Resolves version conflicts, or throws the error.
     func resolve(_ conflicts: [VersionConflict], error: @autoclosure () -> HornbeamError) throws {
         for conflict in conflicts {
-            // An object that this context does not have cannot be resolved.
+            // An object that is not registered in this context cannot be resolved.
             guard let object = registry[conflict.reference.key] else { throw error() }
             if mergesByItself(object, conflict) {
                 adopt(conflict, in: object)
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The error, with the objects' IDs in this context.
+    /// The error for the conflicts, with the objects' IDs in this context.
     private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
         var error = conflicts.error { draft.object($0)?.objectID ?? $0 }
         let refused = RefusedConflicts(
@@ -54,23 +54,23 @@ extension ManagedObjectContext {
         if !refused.merges.isEmpty {
             error.message += " " + Self.adviceForConflicts
         } else if isNew {
-            error.message += " A mergePolicy can make a new object and the one that has the value the same."
+            error.message += " A mergePolicy can merge a new object into the object with the value."
         }
         return error
     }
 
-    /// The remedies for objects that both sides changed.
-    static let adviceForConflicts = "Set a mergePolicy; or refresh the objects, with mergeChanges true to write the changes of this context "
-        + "over the others', false to drop them."
+    /// The advice for conflicts of objects that both sides changed.
+    static let adviceForConflicts = "Set a mergePolicy, or refresh the objects: with mergeChanges true, the next save writes the changes of this context "
+        + "over the other ones; with false, they are discarded."
 
-    /// True when both sides have equal values for every property that both changed.
+    /// True if both sides have equal values for every property that both changed.
     private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
         return object.mergesCleanly(with: stored)
     }
 
-    /// Applies the merge rules of the model; true when they resolve the whole conflict.
+    /// Applies the merge rules of the model. Returns true if no conflict remains.
     private func mergesByItself(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         return object.mergesCleanly(with: stored)
     }
 
-    /// Makes the stored row the base of the pending changes.
+    /// Makes the stored row the original of the pending changes.
     private func adopt(_ conflict: VersionConflict, in object: ManagedObject) {
         guard let stored = conflict.storedValues else { return }
         object.adopt(stored, version: conflict.storedVersion)
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
 
     // MARK: The policy
 
-    /// Calls a custom policy for the merged values.
+    /// Calls a custom policy and applies the values that it returns.
     private func consultResolver(_ object: ManagedObject, _ conflict: VersionConflict) throws {
         guard let resolver = mergePolicy.resolver else { return }
         let values = try resolver.resolve(object.mergeConflict(conflict))
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Discards this side's values of properties that the other side changed too.
+    /// Discards this context's values of properties that the other side changed too.
     private func yield(_ object: ManagedObject, _ stored: [PropertyValue]) {
         report(object, stored) { $0.theirs }
         guard let record = object.record else { return }
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// Marks every value of the object for the save.
+    /// Makes the save write every value of the object.
     private func holdAllValues(of object: ManagedObject) {
         guard let record = object.record, !object.state.contains(.deleted) else { return }
         for property in object.scope.properties where !property.isToMany && !property.isTransient {
@@ -155,14 +155,14 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The row is deleted: the object is deleted too, or inserted again (MRG-10).
+    /// Resolves the deletion of the row by another save: the object is deleted here too, or inserted again (MRG-10).
     private func settleDeletedElsewhere(_ object: ManagedObject) {
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
             return
         }
         guard object.hasChanges else {
-            // The object was only watched, so there are no values to write again.
+            // The object was only watched for conflicts, so there are no values to insert again.
             object.state.remove(.watched)
             return object.markGone()
         }
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Records that all changes of this side are discarded, also of properties that others did not change.
+    /// Records that all changes of this context are discarded, including those of properties that the other side did not change.
     private func reportAllChanges(of object: ManagedObject, _ stored: [PropertyValue]) {
         guard let record = object.record else { return }
         for index in record.originals.keys.sorted() {
@@ -233,7 +233,7 @@ extension ManagedObject {
 }
 
 extension EntityDescription {
-    /// The values of the stored attributes and to-ones, by name.
+    /// The values of stored attributes and to-one relationships, by name.
     func namedValues(_ value: (PropertyDescription) -> PropertyValue) -> [String: PropertyValue] {
         var values: [String: PropertyValue] = [:]
         for property in properties where !property.isToMany && !property.isTransient { values[property.name] = value(property) }

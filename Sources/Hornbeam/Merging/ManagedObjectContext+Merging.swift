@@ -1,17 +1,17 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Merging of remote changes: commits of others wait in the change queue, and are merged when this context switches to a newer
-// snapshot. This context's own changes are kept. A property that both sides changed keeps
-// its old base, so that the save detects a conflict.
+// Merges of remote changes. Commits of others wait in the change queue. When this context switches to a newer snapshot, it merges them and
+// keeps its own changes. A property that both sides changed keeps its old original
+// value, so the save detects a conflict.
 
 extension ManagedObjectContext {
     /// Merges remote changes now (NOT-7).
     ///
-    /// Fetches, counts and saves merge automatically. A pinned context stays pinned, to the newest state.
+    /// Fetches, counts and saves merge automatically. A pinned context switches to the newest snapshot and stays pinned to it.
     public func mergeChanges() throws { try move() }
 
-    /// Switches to the newest state of the store unless the context is pinned.
+    /// Switches to the newest snapshot of the stores unless the context is pinned.
     func advance() throws {
         if !reading.isPinned, isPlainlyNewest { return }
         guard reading.isPinned else {
@@ -22,24 +22,24 @@ extension ManagedObjectContext {
         _ = try readingSnapshot()
     }
 
-    /// True when a subscriber may need the merged changes.
+    /// True if an observer may need the merged changes.
     private var hearsOfMerges: Bool { AskedName.didMergeChangesObjectIDs.isAsked || hasListeners }
 
-    /// True in a context that has read nothing yet, and so has nothing to merge: the first read uses the newest
-    /// state.
+    /// True if the context has read nothing yet, so there is nothing to merge: the first read uses the newest
+    /// snapshot.
     var hasReadNothing: Bool {
         snapshot == nil && parent == nil && follows && !reading.isAway && family.children.isEmpty && !hearsOfMerges
     }
 
-    /// True when some cheap checks show that the context is at the newest state, the common case when reading much.
+    /// True if simple checks show that the context is at the newest snapshot. This is the common case in a program that reads much.
     private var isPlainlyNewest: Bool {
         guard parent == nil, saving.doubt == nil, !reading.isAway, merging.inbox.isEmpty, let mark = reading.mark else { return false }
         return persistentStoreCoordinator.isNewest(mark)
     }
 
-    /// Switches to the newest state of the store and merges the published commits.
+    /// Switches to the newest snapshot of the stores and merges the published commits.
     ///
-    /// - Parameter settled: Keys of objects that were just saved, which always take their new rows.
+    /// - Parameter settled: Keys of objects that this context has just saved. They always read from their new rows.
     /// - Returns: The changes that observers received.
     @discardableResult
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
         try settleDoubt()
         let arrived = merging.inbox.drain()
         do { return try move(toAtLeast: transaction, takingIn: arrived, settled: settled) } catch {
-            // The next merge compares all objects, which finds the commits that were not merged.
+            // The next merge compares all objects, and so includes the commits that were not merged now.
             if !arrived.isEmpty { merging.inbox.overflow() }
             throw error
         }
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
             freezeDeleted(taken, old)
             freezeChanged(ignored, old, except: settled)
         }
-        // The views of pending objects stay: the objects that the changes name are entered again.
+        // The views remain valid: the objects in the changes are entered again.
         let views = tracker.objects.views
         snapshot = new
         tracker.objects.views = views
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
         return announce(merged)
     }
 
-    /// Notifies observers once of all merged changes, when all objects show them.
+    /// Notifies observers once of all merged changes, after all objects were updated.
     @discardableResult
     func announce(_ merged: MergedChanges) -> ObjectChanges {
         if !merged.changes.isEmpty {
@@ -100,8 +100,8 @@ extension ManagedObjectContext {
         return merged.changes
     }
 
-    /// The changes that this context merges, and those that it skips because it does not merge automatically and does not observe their
-    /// context.
+    /// The changes that this context merges, and those that it ignores because it neither merges automatically nor observes the context that
+    /// made them.
     private func sorted(
         _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
         return old.transaction >= max(stack.latestTransaction, transaction)
     }
 
-    /// The changes of this context's objects, when the change queue is incomplete.
+    /// The differences between this context's objects and the stores, if the change queue is incomplete.
     private func differences(_ new: StackSnapshot) throws -> ForeignChange {
         var change = ForeignChange()
         let objects = retainsRegisteredObjects ? registry.objects : registry.heldObjectsFaultingOthers()
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
         return change
     }
 
-    /// A context that does not merge automatically keeps the values that it has read.
+    /// Copies the old rows of changed objects into the objects, for a context that does not merge these changes.
     private func freezeChanged(_ changes: [ForeignChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
         for change in changes {
             for reference in change.updated + change.deleted {
@@ -153,7 +153,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Keeps the values of deleted objects that are in use.
+    /// Copies the old rows of deleted objects that are in use into the objects.
     private func freezeDeleted(_ changes: [ForeignChange], _ old: StackSnapshot) {
         for change in changes {
             for reference in change.deleted where registry.isShared(reference.key) {
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
         var merged = MergedChanges()
         let namesInserted = hearsOfMerges
         for change in changes {
-            // A store may be removed before its last commits are merged.
+            // A store can be removed before its last commits are merged.
             for reference in change.inserted where namesInserted && new[reference.slot] != nil {
                 merged.changes.inserted.insert(objectID(reference))
             }
@@ -193,25 +193,25 @@ extension ManagedObjectContext {
         return merged
     }
 
-    /// Makes the new row the base of an object's pending changes, unless both sides changed a value.
+    /// Makes the new row the original of an object's pending changes, unless both sides changed the same property.
     func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
         object.hint = RowHint()
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
-        // The save compares a watched object with its earlier values.
+        // The save compares a watched object with its values at the call of `detectConflicts`.
         guard settling || !object.state.contains(.watched) else { return }
         guard let row = noting(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
-        // A record without changes may remain after changes were undone; its next change starts from the new row.
+        // The record of an undone change may remain without changes. Its next change starts from the new row.
         guard object.hasChanges else { return record.version = row.version }
         rebase(object, on: row, settling: settling)
     }
 
-    /// As above, with the row already read.
+    /// Makes a row that was already read the original of an object's pending changes, unless both sides changed the same property.
     ///
-    /// - Parameter settling: True keeps this context's value of a property that both sides changed, and reports it.
+    /// - Parameter settling: If true, this context's value wins for a property that both sides changed, and the report contains it.
     func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
         guard let record = object.record, settling || !object.state.contains(.watched) else { return }
         guard !object.state.contains(.deleted) else {
-            // At a save, the merge policy resolves a deletion of an object that others changed.
+            // At a save, the merge policy resolves the conflict between a deletion here and a change by another save.
             guard settling else { return }
             record.version = row.version
             if object.scope.isNested { record.frozenRow = row }
@@ -230,7 +230,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// Another context deleted the object: with pending changes here it is a conflict for the save.
+    /// Merges the deletion of an object by another save. If the object has pending changes here, the save has a conflict.
     func takeInDeletion(of object: ManagedObject) {
         object.state.remove(.fault)
         if object.state.contains(.deleted) {
@@ -243,7 +243,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The changed objects of this context that remote changes may concern; all where a change does not name each of them.
+    /// The changed objects of this context that remote changes may affect. All changed objects, if a remote change does not name all owners.
     private func trackedObjects(namedBy changes: [ForeignChange]) -> [ManagedObject] {
         if tracker.objects.isEmpty || changes.isEmpty { return [] }
         guard changes.allSatisfy(\.namesOwners) else { return tracker.objects.all }
@@ -263,7 +263,7 @@ extension ManagedObjectContext {
         for object in objects { views.note(object) }
     }
 
-    /// Removes deleted objects from the relationships to which this context had added them, as the delete rule nullify would have done.
+    /// Removes deleted objects from the relationships to which this context had added them, like the delete rule nullify.
     ///
     /// - Returns: The objects that lost members.
     private func dropMembers(deletedBy changes: [ForeignChange]) -> [ManagedObject] {
@@ -274,15 +274,15 @@ extension ManagedObjectContext {
         return deleted.isEmpty ? [] : dropAdded(deleted)
     }
 
-    /// As above, for a switch to a state without a list of the changes: each added member is looked up.
+    /// Does the same for a switch without a list of the changes: looks up each added member.
     func dropMissingMembers(_ new: StackSnapshot, _ changes: inout ObjectChanges) {
-        // A custom store has rows that were not loaded yet.
+        // In a custom store, a row that was not loaded yet is not missing.
         if stack.isIncremental { return }
         var missing: Set<ManagedObjectID> = []
         for id in Set(tracker.objects.all.lazy.flatMap { $0.record?.toMany.values.flatMap(\.added.keys) ?? [] }) where !id.isTemporaryID {
             guard let reference = reference(id), let part = new[reference.slot] else { continue }
             let entity = persistentStoreCoordinator.managedObjectModel.entities[Int(reference.entityIndex)]
-            // A failure is left to the first read of the object.
+            // An error is ignored here: the first read of the object reports it.
             if (try? part.exists(entity, reference.local.key)) == false { missing.insert(id) }
         }
         if !missing.isEmpty { changes.refreshed.formUnion(dropAdded(missing).lazy.map(\.objectID)) }
@@ -308,7 +308,7 @@ extension ManagedObjectContext {
         return owners
     }
 
-    /// Others may have added or removed the same members.
+    /// Adapts pending changes of members: other saves may have added or removed the same members.
     func rebaseMembers() { rebaseMembers(of: tracker.objects.all) }
 
     private func rebaseMembers(of objects: [ManagedObject]) {
@@ -323,12 +323,12 @@ extension ManagedObjectContext {
     }
 }
 
-/// Remote changes that are relevant for the context.
+/// Remote changes, in the form in which a context merges them.
 private struct ForeignChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
     var deleted: [ObjectReference] = []
-    /// True when the owners of relationships with other members are among the updated objects.
+    /// True if the updated objects include the owners of all relationships whose members changed.
     var namesOwners = true
 
     init() {}
@@ -342,10 +342,10 @@ private struct ForeignChange {
 }
 
 extension ManagedObject {
-    /// True when no property was changed on both sides since this one read it.
+    /// True if no property was changed on both sides.
     ///
-    /// Equal changes of a relationship are compatible. Equal changes of an attribute are a conflict, because two increments of
-    /// a counter have equal results.
+    /// Equal changes of a relationship are compatible. Equal changes of an attribute are a conflict: two increments of a
+    /// counter have equal results, and one would be lost.
     final func mergesCleanly(with stored: [PropertyValue]) -> Bool {
         guard let record else { return true }
         return record.originals.allSatisfy { index, original in
@@ -354,7 +354,7 @@ extension ManagedObject {
         }
     }
 
-    /// Makes a stored row the base of the pending changes.
+    /// Makes a stored row the original of the pending changes.
     final func adopt(_ stored: [PropertyValue], version: UInt32) {
         guard let record else { return }
         record.version = version

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Explicit merging of saves: from a notification, from history, or from selected contexts.
+// Merges on request: of a save from a notification, of transactions from history, or of all saves of selected contexts.
 
 /// Identifies a context that saves. `Sendable`.
 public struct ContextIdentity: Hashable, Sendable {
@@ -12,18 +12,18 @@ extension ManagedObjectContext {
     /// The identity of this context, for contexts that merge its saves.
     public var identity: ContextIdentity { ContextIdentity(token: token) }
 
-    /// Merges another context's saves from now on, like `automaticallyMergesChangesFromParent` merges those of
-    /// all contexts (MOC-32). They are merged at the next fetch, count, save or merge.
+    /// Merges the saves of another context from now on, at the next fetch, count, save or merge (MOC-32). For a context that does not
+    /// merge the saves of all contexts (`automaticallyMergesChangesFromParent`).
     public func observeSaves(of context: ContextIdentity) { merging.observed.insert(context.token) }
 
-    /// Stops merging that context's saves (MOC-32).
+    /// Stops merging the saves of a context (MOC-32).
     public func stopObservingSaves(of context: ContextIdentity) { merging.observed.remove(context.token) }
 
-    /// Merges a save, or transactions of history: changed objects are read again under their pending
-    /// changes, deleted ones count as deleted, new ones are included in notifications (NOT-7, NOT-8).
+    /// Merges a save, or transactions of history (NOT-7, NOT-8). Changed objects are read again under their pending
+    /// changes, deleted objects are marked as deleted, and notifications include the new objects.
     ///
-    /// Switches to the newest state, which contains that save and possibly later ones. Other objects keep
-    /// their values. A pending change to a property that was saved stays, and its conflict appears at the save.
+    /// Switches to the newest snapshot, which contains that save and possibly later ones. Other objects keep
+    /// their values. A pending change of a property that the save changed too stays, and this context's save has the conflict.
     /// - Throws: The store's error.
     public func mergeChanges(from changes: ObjectChanges) throws {
         processPendingChanges()
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
             takeInDeletion(of: object)
             merged.deleted.insert(id)
         }
-        // The context has published automatic merges already.
+        // Observers have already been notified of the changes that `move` merged.
         merged.inserted.subtract(told.inserted)
         merged.refreshed.subtract(told.refreshed)
         merged.deleted.subtract(told.deleted)
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
 
     /// Merges one save into several contexts of this isolation (NOT-8).
     ///
-    /// - Throws: The errors of `mergeChanges(from:)`; contexts before the failing one have merged.
+    /// - Throws: The errors of `mergeChanges(from:)`. The contexts before the failing one have merged the save.
     public static func mergeChanges(from changes: ObjectChanges, into contexts: [ManagedObjectContext]) throws {
         for context in contexts { try context.mergeChanges(from: changes) }
     }

@@ -3,14 +3,14 @@ internal import HornbeamStore
 
 // Resolution of conflicts about unique values (MRG-8, MRG-9).
 //
-// Under the two object-trump policies, a new object replaces the stored one: it gets that object's
-// ID and keeps its own values. Under the other policies, it becomes the stored one with the stored values. Of several new objects in one save
-// the first survives; under object trump it gets the values and relationships of the later ones. Relationships to a
-// removed object then refer to the survivor. An upserted object replaces the stored one under every policy, and changes
-// only the properties that were set on it.
+// A new object and the object that has its unique values become one object, which has the ID of the stored object. Under the two
+// policies by which the object in memory wins, it has the values of the new object; under the other policies, the stored values. If several new
+// objects of one save conflict, the first survives; under the first two policies, it gets the values and relationships of the later ones.
+// Relationships to a removed object then refer to the survivor. An upserted object is merged into the stored one under every policy,
+// and changes only the properties that were set on it.
 
 extension ManagedObjectContext {
-    /// Resolves a conflict; false when the policy cannot.
+    /// Resolves a conflict. Returns false if the policy cannot resolve it.
     func settle(_ conflict: UniqueConflict, _ draft: SaveDraft) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Determines whose values the surviving object gets; nil when the policy refuses the save.
+    /// Determines whose values the surviving object gets; nil if the policy refuses the save.
     private func resolution(of conflict: UniqueConflict, _ rivals: [ManagedObject]) throws -> ConstraintResolution? {
         if let resolve = mergePolicy.resolver?.resolveConstraint {
             switch try resolve(constraintConflict(conflict, rivals)) {
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The conflict in the form for a custom policy and the thrown error.
+    /// The conflict in the form for a custom policy and for the thrown error.
     func constraintConflict(_ conflict: UniqueConflict, _ rivals: [ManagedObject]) -> ConstraintConflict {
         ConstraintConflict(
             entityName: conflict.entity.name, keys: conflict.properties.map(\.name), values: conflict.values,
@@ -90,7 +90,7 @@ extension ManagedObjectContext {
         }
         newcomer.state.insert(.updated)
         record.version = conflict.existingVersion
-        // The other end of a relationship with an inverse refers to the survivor.
+        // With an inverse, the change of the inverse at the other end already refers to the survivor.
         for property in newcomer.scope.properties where property.isToMany && property.inverse == nil && !taken.contains(property.index) {
             record.removeChange(of: property.index)
         }
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Merges an object that will not be saved into another one.
+    /// Merges an object that will not be saved into another object.
     private func fold(_ loser: ManagedObject, into survivor: ManagedObject, taking taken: PropertySet?) {
         merging.report.objects.append(.init(objectID: loser.objectID, outcome: .became(survivor.objectID)))
         for property in loser.scope.properties {
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
         forget(loser)
     }
 
-    /// The properties that an upserted object brings to the stored one; nil for other objects.
+    /// The properties that an upserted object changes in the stored one; nil for other objects.
     func broughtProperties(of object: ManagedObject) -> PropertySet? {
         guard tracker.upserted.contains(ObjectIdentifier(object)), let record = object.record else { return nil }
         var brought = PropertySet()
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
         return brought
     }
 
-    /// False for properties of an upserted object that only have their default.
+    /// False for properties of an upserted object that only have their default value.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard tracker.upserted.contains(ObjectIdentifier(object)) else { return true }
         guard let record = object.record else { return true }

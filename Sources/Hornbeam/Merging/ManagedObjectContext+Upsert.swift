@@ -2,23 +2,23 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The object whose unique attribute has a value; inserts a new one if there is none.
+    /// Returns the object whose unique attribute has a value, or inserts a new one.
     ///
     /// ```swift
     /// let user = try context.upsert(User.self, where: User.mail, is: "ada@example.org")
     /// user.name = "Ada"
     /// ```
-    /// If another context saves such an object first, this one's save merges both under every merge policy: the
-    /// new object gets the stored one's ID, and changes only the properties that were set on it (MRG-8).
+    /// If another context saves such an object first, the save of this context merges both under every merge policy: the
+    /// new object gets the ID of the stored one, and changes only the properties that were set on it (MRG-8).
     ///
-    /// - Throws: `unsupportedRequest` when the attribute is not unique by the model; the store's error.
+    /// - Throws: `unsupportedRequest` if the attribute has no uniqueness constraint in the model; the store's error.
     public func upsert<Object: ManagedObject, Value: AttributeValue>(
         _ type: Object.Type, where attribute: Attribute<Value>, is value: Value
     ) throws -> Object {
         try upsert(type, [attribute.name: value.propertyValue])
     }
 
-    /// The object whose unique property has a value: `upsert(User.self, where: \.mail, is: "ada@example.org")`.
+    /// Returns the object whose unique property has a value, or inserts a new one: `upsert(User.self, where: \.mail, is: "ada@example.org")`.
     ///
     /// - Throws: The errors of the form with a token.
     public func upsert<Object: ManagedObject, Value: AttributeValue>(
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
         try upsert(type, [path.format(): value.propertyValue])
     }
 
-    /// The object with the values of a uniqueness constraint over several properties; inserts a new one if there is none.
+    /// Returns the object with the values of a uniqueness constraint over several properties, or inserts a new one.
     ///
     /// ```swift
     /// let book = try context.upsert(Book.self) { $0.title == "Frankenstein" && $0.author == shelley }
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         guard let values = condition(.root).equalValues else {
             throw HornbeamError(
                 .unsupportedRequest,
-                "An upsert goes by the values of a uniqueness constraint: compare each of its properties with == once, and join the "
+                "An upsert looks up the values of a uniqueness constraint: compare each of its properties with == once, and join the "
                     + "comparisons with &&.",
                 entity: type.entityName)
         }
@@ -60,9 +60,9 @@ extension ManagedObjectContext {
         return typed
     }
 
-    /// As above, by names; the keys are those of one uniqueness constraint of the entity or of a superentity.
+    /// Returns the object with the values of a uniqueness constraint of the entity or of a superentity, by names, or inserts a new one.
     ///
-    /// - Throws: `unknownEntity`, `unknownKey`, `typeMismatch`; `unsupportedRequest` when no constraint has these keys;
+    /// - Throws: `unknownEntity`; `unknownKey`; `typeMismatch`; `unsupportedRequest` if no constraint has exactly these keys;
     ///   the store's error.
     public func upsert(entityNamed name: String, _ values: [String: PropertyValue]) throws -> ManagedObject {
         guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[name] else { throw unknownEntity(name) }
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
             throw HornbeamError(
                 .unsupportedRequest,
                 "\(name) has no uniqueness constraint on \(values.keys.sorted().joined(separator: ", ")), which an upsert "
-                    + "goes by. Declare one, or fetch and insert.",
+                    + "requires. Declare one, or fetch and insert.",
                 entity: name)
         }
         if let object = try object(of: entity, with: wanted) { return object }
@@ -110,7 +110,7 @@ extension EntityDescription {
 }
 
 extension FetchPredicate {
-    /// The values that the predicate requires, by name; nil when it contains anything except equality.
+    /// The values that the predicate requires, by name; nil if it contains anything except equality.
     fileprivate var equalValues: [String: PropertyValue]? {
         let nodes = if case .and(let nodes) = node { nodes } else { [node] }
         var values: [String: PropertyValue] = [:]

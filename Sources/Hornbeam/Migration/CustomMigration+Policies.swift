@@ -2,13 +2,13 @@ internal import HornbeamModel
 
 /// Executes a mapping for one object.
 extension CustomMigration {
-    /// True for the mapping of an entity to its successor.
+    /// True if the mapping maps an entity to its successor, so its objects survive.
     func keepsObjects(_ mapping: EntityMapping) -> Bool {
         self.mapping.mapping(toEntityNamed: mapping.destinationEntityName ?? "") == mapping && mapping.kind != .add
     }
 
     func makeInstance(for source: ManagedObject, by mapping: EntityMapping) throws {
-        // Attributes of surviving objects were set when the rows were rewritten.
+        // The attributes of surviving objects were set when their rows were migrated.
         if keepsObjects(mapping) { return }
         let object = try destination.insert(entityNamed: mapping.destinationEntityName ?? "")
         for property in mapping.attributeMappings {
@@ -18,7 +18,7 @@ extension CustomMigration {
         associate(source, with: object, by: mapping.name)
     }
 
-    /// The value of an attribute of a new object; nil for its default.
+    /// The value of an attribute of a new object; nil if the default applies.
     private func value(of mapping: PropertyMapping, _ object: ManagedObject, _ source: ManagedObject) throws -> PropertyValue? {
         let type = try object.entity.property(named: mapping.name).attributeType
         let value: PropertyValue
@@ -26,7 +26,7 @@ extension CustomMigration {
         case .property(let name), .converted(let name): value = try source.value(forKey: name)
         case .expression(let expression):
             guard let found = try expression.replacingSourceVariable.value(with: source).propertyValue else {
-                try reportProblem("The expression for “\(mapping.name)” does not give an attribute value.", for: source, mapping.name)
+                try reportProblem("The expression for “\(mapping.name)” does not return a value that an attribute can have.", for: source, mapping.name)
                 return nil
             }
             value = found
@@ -56,12 +56,12 @@ extension CustomMigration {
         }
         if try object.entity.property(named: name).isToMany { return try object.setValue(.array(members.map { .objectID($0) }), forKey: name) }
         if members.count > 1 {
-            return try reportProblem("“\(name)” leads to one object, and \(members.count) are given for it.", for: source, name)
+            return try reportProblem("“\(name)” is a relationship to one object, and the mapping found \(members.count).", for: source, name)
         }
         try object.setValue(members.first.map { .objectID($0) } ?? .null, forKey: name)
     }
 
-    /// Validates the new objects of a mapping by the rules of the model, which batches do not check.
+    /// Validates the new objects of a mapping by the rules of the model, because the earlier saves skipped validation.
     func validate(_ mapping: EntityMapping) throws {
         var request = FetchRequest<ManagedObject>(entityName: mapping.sourceEntityName ?? "")
         request.includesSubentities = false

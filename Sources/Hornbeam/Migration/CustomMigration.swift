@@ -1,29 +1,29 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-/// A running stage of a migration: the old objects to read and the new ones to write (MIG-9).
+/// A running stage of a migration, with the old objects to read and the new objects to write (MIG-9).
 ///
-/// Objects of both versions have the classes of their schema, or are accessed by name. Surviving objects are already in the destination
-/// with all values that could be copied. Other readers see the changes only when the stage is complete.
+/// Objects of both versions have the classes of their schema, or are accessed by name. Surviving objects are already in the destination,
+/// with all values that could be copied. Other users of the store see the changes only when the stage is complete.
 ///
 /// Valid inside the closure that receives it, on the same thread.
 public final class CustomMigration {
-    /// The old version, after `willMigrate`. Read-only.
+    /// The store in the old version, after `willMigrate`. Read-only.
     public let source: ManagedObjectContext
-    /// The new version.
+    /// The store in the new version.
     public let destination: ManagedObjectContext
     /// The mapping from the old version to the new one.
     public let mapping: MappingModel
-    /// The number of old objects that `forEach` visits before it saves the new ones, which limits memory.
+    /// The number of old objects after which `forEach` saves the new ones. This limits memory.
     public var batchSize = 1_000
-    /// Notes of the app, for policies.
+    /// Values for the program's own use, for example to share data between policies.
     public var userInfo: [String: PropertyValue] = [:]
 
     let destinationStore: Store
     private let sourceStore: Store
     private let stage: MigrationStage
     private let report: @Sendable (StoreProgress) throws -> Void
-    /// For each mapping, new objects by the key of the old one.
+    /// For each mapping: the new objects, by the key of the old object.
     private var associations: [String: [UInt64: [ManagedObjectID]]] = [:]
     private var problems: [HornbeamError] = []
     private static let problemsMax = 1_000
@@ -64,31 +64,31 @@ public final class CustomMigration {
 
     /// Calls the body with each old object of an entity and its subentities, and saves the new objects in batches.
     ///
-    /// Reports progress, and throws when the migration is cancelled. New objects must be valid at each of these saves.
+    /// Reports progress, and throws if the migration is cancelled. New objects must be valid at each of these saves.
     /// - Throws: The errors of the body; `migrationConstraintViolation` for new objects that violate a rule; `migrationCancelled`.
     public func forEach(_ entityName: String, where predicate: FetchPredicate? = nil, _ body: (ManagedObject) throws -> Void) throws {
         try forEach(FetchRequest<ManagedObject>(entityName: entityName, predicate: predicate), body)
     }
 
-    /// As above, with the successor of each old object.
+    /// Calls the body with each old object of an entity and its subentities, and with the successor of the object.
     ///
-    /// - Throws: As above; `objectNotFound` when an old object has no successor.
+    /// - Throws: The errors of `forEach` without successors; `objectNotFound` if an old object has no successor.
     public func forEach(
         _ entityName: String, where predicate: FetchPredicate? = nil, _ body: (_ old: ManagedObject, _ new: ManagedObject) throws -> Void
     ) throws {
         try forEach(entityName, where: predicate) { old in try body(old, requireSuccessor(of: old)) }
     }
 
-    /// As above, for classes of the old version.
+    /// Calls the body with each old object of a class.
     public func forEach<Old: ManagedObject>(
         _ type: Old.Type, where predicate: FetchPredicate? = nil, _ body: (Old) throws -> Void
     ) throws {
         try forEach(FetchRequest<Old>(entityName: type.entityName, predicate: predicate), body)
     }
 
-    /// As above, for classes of both versions.
+    /// Calls the body with each old object of a class, and with its successor of a class of the new version.
     ///
-    /// - Throws: As above; `objectNotFound` when an old object has no successor of that class.
+    /// - Throws: The errors of `forEach` without successors; `objectNotFound` if an old object has no successor of that class.
     public func forEach<Old: ManagedObject, New: ManagedObject>(
         _ type: Old.Type, to new: New.Type, where predicate: FetchPredicate? = nil, _ body: (_ old: Old, _ new: New) throws -> Void
     ) throws {
@@ -114,12 +114,12 @@ public final class CustomMigration {
 
     // MARK: Pairs
 
-    /// The successor of an old object in the new version; nil when its entity was removed, or the object was deleted.
+    /// The successor of an old object in the new version; nil if its entity was removed or the object was deleted.
     public func successor(of object: ManagedObject) throws -> ManagedObject? {
         try counterpart(of: object.objectID, in: destinationStore, destination)
     }
 
-    /// As above, for a known class; nil for an object of another class too.
+    /// The successor of an old object, as an object of a class; nil if there is none or it has another class.
     public func successor<New: ManagedObject>(of object: ManagedObject, as type: New.Type) throws -> New? {
         try successor(of: object) as? New
     }
@@ -146,16 +146,16 @@ public final class CustomMigration {
     private func noSuccessor(of object: ManagedObject) -> HornbeamError {
         HornbeamError(
             .objectNotFound,
-            "An object of \(object.objectID.entityName) has no successor of the kind asked for in the new version. Insert one in the destination.",
+            "An object of \(object.objectID.entityName) has no successor of the requested class in the new version. Insert one in the destination.",
             entity: object.objectID.entityName, objectIDs: [object.objectID])
     }
 
-    /// Associates a new object with an old one, for relationships that are set later. Uses memory for each pair.
+    /// Associates a new object with an old one, so that relationships can be set later. Each pair uses memory.
     public func associate(_ old: ManagedObject, with new: ManagedObject, by mappingName: String) {
         associations[mappingName, default: [:]][old.objectID.reference, default: []].append(new.objectID)
     }
 
-    /// The new objects that are associated with an old one, by one mapping or by all of them; its successor if there are none.
+    /// The new objects that are associated with an old one, by one mapping or by all of them. If there are none, the successor of the old object.
     ///
     /// - Throws: `unknownName` for an unknown mapping.
     public func destinationObjects(for old: ManagedObject, by mappingName: String? = nil) throws -> [ManagedObject] {
@@ -173,7 +173,7 @@ public final class CustomMigration {
 
     // MARK: Problems
 
-    /// A value of an old object converted to another attribute type; null, with a reported problem, when it cannot be converted.
+    /// The value of an old object, converted to another attribute type. If it cannot be converted, null, and a problem is reported.
     ///
     /// - Throws: `unknownKey`; `migrationConstraintViolation` after too many problems.
     public func converted(_ old: ManagedObject, _ key: String, to type: AttributeType) throws -> PropertyValue {
@@ -183,9 +183,9 @@ public final class CustomMigration {
         return .null
     }
 
-    /// Records a problem of an object and continues, so that all problems are reported together; the stage fails at its end.
+    /// Records a problem of an object. The stage continues, and at its end throws all problems together.
     ///
-    /// - Throws: `migrationConstraintViolation` with all problems after 1,000 of them.
+    /// - Throws: `migrationConstraintViolation`, with all problems, at the 1,000th problem.
     public func reportProblem(_ text: String, for object: ManagedObject, _ key: String? = nil, value: PropertyValue? = nil) throws {
         problems.append(
             HornbeamError(
@@ -201,7 +201,7 @@ public final class CustomMigration {
     private func rulesBroken(_ details: [HornbeamError]) -> HornbeamError {
         HornbeamError(
             .migrationConstraintViolation,
-            "The stage \(stage) failed, since objects do not fit the new version: each of them is among the details. The store is unchanged.",
+            "The stage \(stage) failed, because objects violate rules of the new version. The details list them. The store is unchanged.",
             objectIDs: details.flatMap(\.objectIDs), details: details)
     }
 }

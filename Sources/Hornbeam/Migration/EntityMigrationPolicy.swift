@@ -2,8 +2,8 @@ public import HornbeamModel
 
 /// Creates and fills the objects of one custom entity mapping, in three passes (MIG-8).
 ///
-/// First each policy creates objects, then each sets relationships, then each validates. So all objects exist in the second pass. Each
-/// migration creates a new instance. The default implementations execute the mapping.
+/// In the first pass, each policy creates objects; in the second, it sets relationships; in the third, it validates. So all objects exist in
+/// the second pass. Each migration creates a new instance of the policy. The default implementations execute the mapping.
 open class EntityMigrationPolicy {
     /// Called by the migration, once for each mapping that names the class.
     public required init() {}
@@ -11,9 +11,9 @@ open class EntityMigrationPolicy {
     /// Called before the first object.
     open func begin(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
-    /// Creates the new objects of an old one, and associates them with it.
+    /// Creates the new objects of an old object, and associates them with it.
     ///
-    /// The default inserts an object and sets the attributes of the mapping; if the old object survives, it already has them.
+    /// The default inserts an object and sets the attributes of the mapping. If the mapping keeps the old objects, it does nothing.
     open func createDestinationInstances(
         for source: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {
@@ -23,7 +23,7 @@ open class EntityMigrationPolicy {
     /// Called when all objects of the mapping exist.
     open func endInstanceCreation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
-    /// Sets the relationships of a new object; the objects of all mappings exist. The default executes the mapping.
+    /// Sets the relationships of a new object. The objects of all mappings exist. The default executes the mapping.
     open func createRelationships(
         from source: ManagedObject, to destination: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {
@@ -40,7 +40,7 @@ open class EntityMigrationPolicy {
     open func end(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 }
 
-/// The passes over the mappings with policies.
+/// The passes over the mappings that need objects, each with its policy.
 struct PolicyPasses {
     private let migration: CustomMigration
     private let work: [(mapping: EntityMapping, policy: EntityMigrationPolicy)]
@@ -106,7 +106,7 @@ struct PolicyPasses {
         }
     }
 
-    /// Deletes the successors of old objects that the mapping does not select.
+    /// Deletes the successors of old objects that the mapping's predicate does not select.
     private func removeObjectsNotTaken(by mapping: EntityMapping) throws {
         guard mapping.sourcePredicate != nil, migration.keepsObjects(mapping) else { return }
         try forEachSource(of: mapping) { source, isTaken in
@@ -116,7 +116,7 @@ struct PolicyPasses {
 }
 
 extension HornbeamError {
-    /// True for errors that the migration's code does not cause.
+    /// True for errors of the store and of the migration as a whole, which do not name a mapping.
     fileprivate var isOfStore: Bool {
         [.full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation].contains(code)
     }

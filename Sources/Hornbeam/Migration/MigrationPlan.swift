@@ -12,7 +12,7 @@ package import HornbeamStore
 /// ])
 /// let container = try PersistentContainer(name: "Company", plan: plan)
 /// ```
-/// A completed stage is durable: an interrupted migration continues with the next one.
+/// A completed stage is durable: after an interruption, the migration continues with the next stage.
 public struct MigrationPlan: Sendable {
     /// The stages, in the order in which they run.
     public let stages: [MigrationStage]
@@ -20,10 +20,10 @@ public struct MigrationPlan: Sendable {
     public let versions: VersionedModel
     package let steps: [MigrationStep]
 
-    /// A plan of stages, each of which begins with the destination of the one before it.
+    /// A plan of stages. Each stage begins with the version at which the previous one ends.
     ///
-    /// - Throws: `invalidMigrationPlan` with every problem as a detail: a gap between stages, a cycle, two stages for one
-    ///   step, a mapping that does not fit or cannot be inferred.
+    /// - Throws: `invalidMigrationPlan`, with every problem as a detail: a gap between stages, a cycle, two stages with the same first
+    ///   version, a mapping that does not match the versions or cannot be inferred.
     public init(_ stages: [MigrationStage]) throws {
         var problems = Self.problems(in: stages)
         var steps: [MigrationStep] = []
@@ -48,7 +48,7 @@ public struct MigrationPlan: Sendable {
         versions = try VersionedModel(stages.prefix(1).map(\.source) + stages.map(\.destination))
     }
 
-    /// The classes of the current version, if it was given as a schema.
+    /// The classes of the current version; empty if the version is a model instead of a schema.
     public var classes: [ManagedObject.Type] { stages.last?.to.classes ?? [] }
 
     private static func problems(in stages: [MigrationStage]) -> [HornbeamError] {
@@ -60,7 +60,7 @@ public struct MigrationPlan: Sendable {
             if source == destination {
                 problems.append(
                     problem(
-                        "Stage \(number + 1), \(stage), leads to the version that it begins with: no store tells them apart. Give an entity "
+                        "Stage \(number + 1), \(stage), has the same version at its beginning and its end: a store cannot distinguish them. Give an entity "
                             + "of the new version a version hash modifier."))
                 continue
             }

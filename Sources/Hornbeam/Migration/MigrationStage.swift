@@ -3,7 +3,7 @@ internal import HornbeamStore
 
 /// One step of a migration plan: from one version of a model to the next (MIG-11).
 ///
-/// Versions are models, whose objects are accessed by name, or schemas, whose objects have the classes of that version.
+/// Versions are models or schemas. Objects of a model are accessed by name; objects of a schema have the classes of that version.
 public struct MigrationStage: Sendable {
     /// Changes old objects before the structure changes, for example to remove duplicates before a constraint is added.
     public typealias Preparation = @Sendable (_ old: ManagedObjectContext) throws -> Void
@@ -25,7 +25,7 @@ public struct MigrationStage: Sendable {
 
     let from: Version
     let to: Version
-    /// A name for errors, progress, and the history of the store.
+    /// The name of the stage in errors, progress, and the history of the store.
     public var label: String?
     private let changes: [EntityMapping]
     private let willMigrate: Preparation?
@@ -51,14 +51,14 @@ public struct MigrationStage: Sendable {
 
     // MARK: Models
 
-    /// A stage with a mapping inferred from the two versions, except for the parts that the app declares.
+    /// A stage with a mapping inferred from the two versions, except for the mappings in `changes`.
     ///
     /// - Parameters:
     ///   - source: The version at which the stage begins.
     ///   - destination: The version at which the stage ends.
     ///   - label: The name of the stage in progress, history and errors.
     ///   - changes: Mappings of entities and properties that cannot be inferred from the models.
-    ///   - willMigrate: Changes the old objects first, in a private copy that is saved when the closure returns.
+    ///   - willMigrate: Changes the old objects before the migration, in a private copy that is saved when the closure returns.
     public static func lightweight(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, label: String? = nil, changing changes: [EntityMapping] = [],
         willMigrate: Preparation? = nil
@@ -66,7 +66,7 @@ public struct MigrationStage: Sendable {
         Self(Version(source), Version(destination), label, changes, willMigrate, nil)
     }
 
-    /// A stage with an explicit mapping, and with policies for its custom entity mappings by the name of the mapping (MIG-6, MIG-8).
+    /// A stage with an explicit mapping, and with policies for its custom entity mappings, by name of the mapping (MIG-6, MIG-8).
     public static func mapping(
         _ mapping: MappingModel, policies: [String: EntityMigrationPolicy.Type] = [:], label: String? = nil
     ) -> Self {
@@ -76,7 +76,7 @@ public struct MigrationStage: Sendable {
         return stage
     }
 
-    /// A stage with code (MIG-11). The inferred part of the mapping is executed before `didMigrate`, which migrates the rest.
+    /// A stage with code (MIG-11). The inferred part of the mapping is executed first. Then `didMigrate` migrates the other objects and values.
     ///
     /// - Parameters:
     ///   - source: The version at which the stage begins.
@@ -94,7 +94,7 @@ public struct MigrationStage: Sendable {
 
     // MARK: Schemas
 
-    /// As above, for versions given as schemas.
+    /// A stage with a mapping inferred from two schemas, except for the mappings in `changes`.
     ///
     /// - Throws: The errors of `ManagedObjectModel(for:)`.
     public static func lightweight(
@@ -104,7 +104,7 @@ public struct MigrationStage: Sendable {
         Self(try Version(source), try Version(destination), label, changes, willMigrate, nil)
     }
 
-    /// A stage with code, whose objects have the classes of the two versions.
+    /// A stage with code, for two schemas. The objects have the classes of the two versions.
     ///
     /// - Throws: The errors of `ManagedObjectModel(for:)`.
     public static func custom(
@@ -116,7 +116,7 @@ public struct MigrationStage: Sendable {
 }
 
 extension MigrationStage: CustomStringConvertible {
-    /// `“split names”`, or the two versions.
+    /// The label in quotation marks, or the two versions.
     public var description: String { label.map { "“\($0)”" } ?? "from \(source.versionName) to \(destination.versionName)" }
 }
 
@@ -157,14 +157,14 @@ extension MigrationStage {
             if found?.kind == .custom { return nil }
             let known = mapping.entityMappings.filter { $0.kind == .custom }.map(\.name)
             return HornbeamError(
-                .invalidMigrationPlan, "There is a policy for the mapping “\(name)”, which is none of kind custom\(suggestion(for: name, among: known)).")
+                .invalidMigrationPlan, "There is a policy for the mapping “\(name)”, which is not custom\(suggestion(for: name, among: known)).")
         }
         for entity in mapping.entityMappings where didMigrate == nil && entity.kind != .custom {
             for property in entity.attributeMappings + entity.relationshipMappings where property.source == .code {
                 problems.append(
                     HornbeamError(
                         .invalidMigrationPlan,
-                        "\(entity.name), \(property.name): it is set by code, and the stage has none. Make the mapping custom, or write a custom stage.",
+                        "\(entity.name), \(property.name): code must set it, and the stage has no code. Make the mapping custom, or write a custom stage.",
                         entity: entity.destinationEntityName, key: property.name))
             }
         }

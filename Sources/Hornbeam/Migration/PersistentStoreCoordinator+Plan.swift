@@ -10,7 +10,7 @@ extension PersistentStoreCoordinator {
 }
 
 extension ManagedObjectContext {
-    /// A context for a store that a migration has opened.
+    /// A context for a store that is already open, for a migration.
     convenience init(over store: Store, classes: [ManagedObject.Type]) throws {
         let coordinator = try PersistentStoreCoordinator(managedObjectModel: store.model, classes: classes)
         try coordinator.adopt(store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))

@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// One version of a model, declared by classes. Each version has its classes in an enum of its own (SWD-7).
+/// One version of a model, declared by classes. Nest the classes of each version in a separate enum (SWD-7).
 ///
 /// ```swift
 /// enum ShopV1: VersionedSchema {
@@ -14,7 +14,7 @@ public protocol VersionedSchema {
     static var classes: [ManagedObject.Type] { get }
     /// The name of the version in errors, progress and history; empty by default.
     static var versionIdentifiers: Set<String> { get }
-    /// The model of the version; by default that of the classes.
+    /// The model of the version; by default the model that the classes declare.
     static func model() throws -> ManagedObjectModel
 }
 

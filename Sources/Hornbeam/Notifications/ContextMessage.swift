@@ -2,10 +2,10 @@ public import Foundation
 
 /// A message about a context, for observers in any isolation.
 ///
-/// Messages are created and posted after one of their kind was requested, which `addObserver` and `messages` below do. Code that is
+/// A message is posted only after `name` of its type was read; `addObserver` and `messages` below read it. Code that is
 /// generic over `AsyncMessage` calls Foundation's own functions and must read `name` first.
 public protocol ContextMessage: NotificationCenter.AsyncMessage where Subject == ManagedObjectContext {
-    /// The name of the equivalent notification; reading it requests both.
+    /// The name of the equivalent notification. Reading it makes the library post both.
     static var name: Notification.Name { get }
 }
 
@@ -42,7 +42,7 @@ extension NotificationCenter {
         return foundationMessages(of: subject, messageType, limit)
     }
 
-    // Here a message is not a `ContextMessage`, so that the calls use Foundation's functions.
+    // In these functions, `Message` is not constrained to `ContextMessage`, so the calls resolve to Foundation's functions.
 
     private func addFoundationObserver<Message: AsyncMessage>(
         of subject: Message.Subject?, _ observer: @escaping @Sendable (Message) async -> Void

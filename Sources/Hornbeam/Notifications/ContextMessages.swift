@@ -2,8 +2,8 @@ public import Foundation
 internal import HornbeamModel
 
 // The notifications as typed messages: `NotificationCenter.default.addObserver(of: context, for:
-// ManagedObjectContext.DidSave.self) { message in … }`. IDs are `Sendable`; objects are passed only on the main actor, from the
-// view context.
+// ManagedObjectContext.DidSave.self) { message in … }`. Most contain IDs, which are `Sendable`. One contains objects: it is posted by the
+// view context on the main actor.
 
 extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
 
     /// Changes in the view context, with the objects, for observers on the main actor (NOT-1).
     ///
-    /// Contains only objects that the context has: those in use.
+    /// Contains only registered objects: those in use.
     public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
         public typealias Subject = ManagedObjectContext
         /// The name under which the message is posted.
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
         public let deleted: Set<ManagedObject>
         /// The objects whose values were read again.
         public let refreshed: Set<ManagedObject>
-        /// True when the context released all its objects.
+        /// True if the context released all its objects.
         public let invalidatedAll: Bool
     }
 

@@ -1,9 +1,9 @@
 public import Foundation
 internal import HornbeamModel
 
-// Foundation notifications with Core Data's names. They contain IDs only, in
-// `userInfo[ManagedObjectContext.changesKey]` as one `ObjectChanges`. The object is the context; observers in another
-// isolation may only compare it. A name is posted after it was requested, here or
+// Foundation notifications with Core Data's names. They contain IDs only: one `ObjectChanges` in
+// `userInfo[ManagedObjectContext.changesKey]`. Their object is the context; observers in another
+// isolation may only compare it. A notification is posted only after its name was read, here or
 // as a message's `name`.
 
 extension ManagedObjectContext {
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
         #endif
     }
 
-    /// True when there may be an observer of changes in memory.
+    /// True if there may be an observer of changes in memory.
     var hasListeners: Bool {
         AskedName.didChangeObjects.isAsked || !observers.isEmpty
             || role.isViewContext && AskedName.didChangeViewObjects.isAsked
@@ -52,11 +52,11 @@ extension ManagedObjectContext {
         for mailbox in observers.mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
     }
 
-    /// Notifies fetched results; also without IDs, when objects changed that the context does not have and that a fetch may find now.
+    /// Notifies fetched results. `changes` is empty if objects changed that are not registered in the context, and that a fetch may find now.
     func tellListeners(_ changes: ObjectChanges) {
         guard !observers.listeners.isEmpty || observers.isNotifying else { return }
         observers.queue.append(changes)
-        // A listener may fetch or save, which leads here again: its changes follow when all have received these.
+        // A listener may fetch or save, which calls this function again. The new changes wait until all listeners have received these.
         guard !observers.isNotifying else { return }
         observers.isNotifying = true
         defer { observers.isNotifying = false }
@@ -77,10 +77,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The changes in this context's memory from now on, saved or not, as IDs and changed keys (NOT-1).
+    /// The changes in this context's memory from now on, saved or not: IDs and changed keys (NOT-1).
     ///
-    /// Published when changes are processed: at the end of `perform`, before fetches, counts and saves. The sequence can be iterated in any
-    /// isolation.
+    /// Published when pending changes are processed: at the end of `perform`, and before fetches, counts and saves. The sequence can be iterated in
+    /// any isolation.
     public func changes() -> ChangeSequence {
         let mailbox = ChangeMailbox()
         observers.mailboxes.append(WeakMailbox(mailbox: mailbox))

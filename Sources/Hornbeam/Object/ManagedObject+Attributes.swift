@@ -3,14 +3,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 // Typed access by token. The generic accessor is inlined into the caller, where the value's type is
-// known, and calls one of four functions for concrete types, so that no value is boxed.
+// known. It calls one of four functions for concrete types, so no value is boxed.
 
 extension ManagedObject {
     /// The value of an attribute: `self[Event.latitude]`.
     ///
-    /// A required attribute without a value reads as its type's zero, until validation reports it.
-    /// Reading a realised, unchanged object decodes the cell in its row; numbers need no allocation.
-    /// A token that does not fit the entity is a programmer error.
+    /// A required attribute without a value has its type's zero, until validation reports it.
+    /// For an unchanged object with a known row, a read decodes the cell of the row; numbers need no allocation.
+    /// A token that does not match the entity is a programmer error.
     @inlinable
     public final subscript<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
         get {
@@ -50,7 +50,7 @@ extension ManagedObject {
     /// Converts a value to the token's type.
     ///
     /// A value that the type cannot decode was stored by another version of the program. The getter then returns the default or the empty value,
-    /// and the context reports the failure at its next fetch or save. A token whose type is not the attribute's is a programmer error.
+    /// and the context reports the failure at its next fetch or save. A token with another type than the attribute is a programmer error.
     final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value, !(Value.self is any CodedType.Type) { return Value.unsetValue }
@@ -66,7 +66,7 @@ extension ManagedObject {
                 + "token with the attribute's type, or with PropertyValue.")
         let error = HornbeamError(
             .typeMismatch,
-            "The stored value of “\(scope.entity.name).\(property.name)” is none that \(type) can read: another version of the program "
+            "The stored value of “\(scope.entity.name).\(property.name)” cannot be decoded as \(type): another version of the program "
                 + "wrote it. Read it by name, or set the property again.",
             entity: scope.entity.name, key: property.name, objectIDs: [objectID])
         unsafe scope.livingContext?.noteFailure(error, of: self)
@@ -151,13 +151,13 @@ extension ManagedObject {
         return nil
     }
 
-    /// True when the value is the one in the row's cell, no preparation is needed, and there is no observer.
+    /// True if the value is the one in the row's cell, the row is located, and there is no observer.
     @inline(__always)
     final func isPlain(_ index: Int, _ form: CellForm) -> Bool {
         state.isDisjoint(with: .notPlain) && record == nil && scope.hub == nil && scope.isCell(index, of: form)
     }
 
-    /// Fires a fault, then returns whether the value is the one in the row's cell.
+    /// Fires a fault, then returns true if the value is the one in the row's cell.
     @inline(__always)
     final func isInCell(_ index: Int, _ form: CellForm) -> Bool {
         if !state.isDisjoint(with: .notPlain) {

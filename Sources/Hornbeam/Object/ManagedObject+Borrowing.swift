@@ -2,14 +2,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObject {
-    /// Passes the UTF-8 bytes of a text to a closure, without creating a `String`.
+    /// Passes the UTF-8 bytes of a text to a closure without creating a `String`.
     ///
     /// ```swift
     /// let isOdd = event.withUTF8(of: Event.name) { $0.last == UInt8(ascii: "7") }
     /// ```
-    /// The value is that of `self[token]`. For an unchanged object the bytes are those in the store's page, without a copy
-    /// or an allocation. A missing value is passed as zero bytes. The bytes are valid inside the closure only. Keep it short: the
-    /// store cannot evict the page meanwhile. Programmer errors are those of the getter.
+    /// The bytes are those of the value of `self[token]`. For an unchanged object, they are in the store's page, without a copy
+    /// or an allocation. A missing value has zero bytes. The bytes are valid inside the closure only. Keep the closure short: the
+    /// store cannot evict the page while it runs. Programmer errors are those of the getter.
     @inlinable
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
@@ -26,7 +26,7 @@ extension ManagedObject {
         return try result!.get()
     }
 
-    /// As for a required text; nil when the value is missing.
+    /// Passes the UTF-8 bytes of an optional text to a closure; nil if the value is missing.
     @inlinable
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String?>, _ body: (UnsafeBufferPointer<UInt8>?) throws(Failure) -> Result
@@ -40,7 +40,7 @@ extension ManagedObject {
         return try result!.get()
     }
 
-    /// A text of a located row that needs no preparation; nil means to call `lendUTF8`.
+    /// The text of a located row, if it can be read without preparation; if nil, call `lendUTF8`.
     @usableFromInline
     final func borrowedText(_ nameID: PropertyNameID) -> BorrowedText? {
         let index = scope.index(of: nameID)
@@ -48,7 +48,7 @@ extension ManagedObject {
         return BorrowedText(text)
     }
 
-    /// Calls the body exactly once.
+    /// Prepares the object as needed and passes the bytes of the text to `body`; nil if there is no value. Calls `body` exactly once.
     @usableFromInline
     final func lendUTF8(_ nameID: PropertyNameID, _ body: (UnsafeBufferPointer<UInt8>?) -> Void) {
         let index = scope.index(of: nameID)
@@ -70,7 +70,7 @@ extension ManagedObject {
     }
 }
 
-/// Bytes in the store's page, which must be returned.
+/// Bytes in a page of the store. The page cannot be evicted until `giveBack` is called.
 @safe @usableFromInline
 struct BorrowedText {
     @usableFromInline let start: UnsafePointer<UInt8>

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// `Event x-hornbeam://…/Event/p12 (fault)`, or the values; does not read from the store.
+/// `Event x-hornbeam://…/Event/p12 (fault)`, or with the values instead of “fault”. Fires no fault.
 extension ManagedObject: CustomStringConvertible {
     public final var description: String {
         "\(scope.entity.name) \(objectID) (\(stateText))\(valuesText)"

@@ -3,19 +3,19 @@ public import HornbeamModel
 // Access by name, for tools, importers and entities without a class.
 
 extension ManagedObject {
-    /// The value of a property: an attribute's value, a to-one as an ID, a to-many as a set or array of IDs (OBJ-9).
+    /// The value of a property: of an attribute its value, of a to-one relationship an ID, of a to-many relationship a set or array of IDs (OBJ-9).
     ///
-    /// - Throws: `unknownKey`, whose message suggests a similar name; the store's error when the value cannot be read.
+    /// - Throws: `unknownKey`, with a suggestion if a name is similar; the store's error if the value cannot be read.
     public final func value(forKey key: String) throws -> PropertyValue {
         let property = try entity.property(named: key)
         return try reading { propertyValue(of: property) }
     }
 
-    /// Sets a property by name (OBJ-9). Numbers are converted to the attribute's type;
-    /// a to-one takes an ID, a to-many a set or array of IDs.
+    /// Sets a property by name (OBJ-9). Numbers are converted to the attribute's type.
+    /// The value of a to-one relationship is an ID; of a to-many relationship, a set or array of IDs.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be converted to the attribute's type; `objectNotFound` for
-    ///   the ID of an object of another store or context, and when this object is detached or its context released.
+    /// - Throws: `unknownKey`; `typeMismatch` if the value cannot be converted to the attribute's type; `objectNotFound` for
+    ///   the ID of an object of another store or context, and if this object is detached or its context is released.
     public final func setValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
         try requireContext()
@@ -26,7 +26,7 @@ extension ManagedObject {
         }
     }
 
-    /// As `setValue(_:forKey:)`, for any Swift type of attributes.
+    /// Sets a property by name to a value of any Swift type that attributes can have.
     ///
     /// - Throws: The errors of `setValue(_:forKey:)`.
     public final func setValue(_ value: some AttributeValue, forKey key: String) throws {
@@ -35,7 +35,7 @@ extension ManagedObject {
 
     /// Sets a to-one relationship to an object, by name.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to the object's entity; `objectNotFound` when one of
+    /// - Throws: `unknownKey`; `typeMismatch` if the property is not a to-one relationship to the object's entity; `objectNotFound` if one of
     ///   the two objects is detached.
     public final func setValue(_ object: ManagedObject?, forKey key: String) throws {
         let property = try entity.property(named: key)
@@ -50,8 +50,8 @@ extension ManagedObject {
 
     /// The value of a property by name. An unknown name is a programmer error.
     ///
-    /// Setting converts like `setValue(_:forKey:)` and has no effect on a detached object. The other errors of that method are programmer
-    /// errors here: for names from outside the program, use the methods.
+    /// The setter converts values like `setValue(_:forKey:)`, and has no effect on a detached object. The other errors of that method are
+    /// programmer errors here: use the methods for names that come from outside the program.
     public final subscript(_ key: String) -> PropertyValue {
         get { propertyValue(of: knownProperty(key)) }
         set {
@@ -66,7 +66,7 @@ extension ManagedObject {
 
     /// The destination of a to-one relationship, by name.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship.
+    /// - Throws: `unknownKey`; `typeMismatch` if the property is not a to-one relationship.
     public final func object(forKey key: String) throws -> ManagedObject? {
         let property = try entity.property(named: key)
         guard property.isToOne else { throw wrongKind(property, "an object") }
@@ -75,7 +75,7 @@ extension ManagedObject {
 
     /// The objects of a to-many relationship, by name, loaded on access.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-many relationship.
+    /// - Throws: `unknownKey`; `typeMismatch` if the property is not a to-many relationship.
     public final func objects(forKey key: String) throws -> ManagedArray<ManagedObject> {
         let property = try entity.property(named: key)
         guard property.isToMany else { throw wrongKind(property, "objects") }
@@ -84,7 +84,7 @@ extension ManagedObject {
 
     /// Changes a to-many relationship by name: `try shelf.changeObjects(forKey: "items") { $0.append(item) }`.
     ///
-    /// - Throws: The errors of `objects(forKey:)` and of the body; then nothing is changed.
+    /// - Throws: The errors of `objects(forKey:)` and of the body. Then nothing is changed.
     public final func changeObjects<Result>(
         forKey key: String, _ body: (inout ManagedArray<ManagedObject>) throws -> Result
     ) throws -> Result {
@@ -94,11 +94,11 @@ extension ManagedObject {
         return result
     }
 
-    /// The value at a key path over to-one relationships, `department.name`, or into a composite attribute,
-    /// `place.latitude`; over to-many relationships all values as a set or array, or the result of an operator,
+    /// The value at a key path. The path can follow to-one relationships, `department.name`, and lead into a composite attribute,
+    /// `place.latitude`. Over a to-many relationship, the result is a set or array of all values, or the result of an operator,
     /// `employees.@sum.salary` (OBJ-9, ATT-13).
     ///
-    /// - Throws: `unknownKey` for an unknown step; syntax errors of the path.
+    /// - Throws: `unknownKey` for an unknown component of the path; syntax errors of the path.
     public final func value(forKeyPath path: String) throws -> PropertyValue {
         let steps = path.split(separator: ".").map(String.init)
         var object = self
@@ -114,9 +114,9 @@ extension ManagedObject {
         return try object.value(forKey: steps.last ?? path)
     }
 
-    /// Sets the value at a key path: sets a single element of a composite attribute and keeps the others (ATT-13).
+    /// Sets the value at a key path. If the path leads into a composite attribute, its other elements stay the same (ATT-13).
     ///
-    /// - Throws: The errors of `setValue(_:forKey:)`; `objectNotFound` when an object on the path is missing.
+    /// - Throws: The errors of `setValue(_:forKey:)`; `objectNotFound` if an object on the path is missing.
     public final func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
         let steps = path.split(separator: ".").map(String.init)
         var object = self
@@ -197,10 +197,10 @@ extension ManagedObject {
 
     private func wrongKind(_ property: PropertyDescription, _ given: String) -> HornbeamError {
         HornbeamError(
-            .typeMismatch, "\(property) does not take or give \(given).", entity: entity.name, key: property.name)
+            .typeMismatch, "\(property) does not accept or return \(given).", entity: entity.name, key: property.name)
     }
 
-    /// - Throws: `objectNotFound` for an object without a context.
+    /// - Throws: `objectNotFound` if the object has no context.
     final func requireContext() throws {
         if unsafe isDetached || scope.livingContext == nil && !state.contains(.silent) { throw withoutContext() }
     }
@@ -229,7 +229,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// The composite with a changed element; the other elements are empty if there was no value.
+    /// The composite value with one changed element. If there was no value, the other elements are missing.
     fileprivate func setting(_ value: PropertyValue, at steps: ArraySlice<String>) -> PropertyValue {
         guard let name = steps.first else { return value }
         var parts: [String: PropertyValue] = [:]

@@ -2,11 +2,11 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObject {
-    /// Fires a fault and throws errors that a getter could not throw (MOC-12, MOC-15).
+    /// Fires a fault, and throws the error of a read failure (MOC-12, MOC-15).
     ///
-    /// Reads the row. Values stored outside the row, such as long texts and data and to-many relationships, are read by `value(of:)` and similar
-    /// methods.
-    /// - Throws: `objectNotFound` (133000) when the store has no such object, or the store's error.
+    /// Finds the row. Values outside the row, such as long texts and to-many relationships, are read later; use `value(of:)` and similar
+    /// methods to get their errors.
+    /// - Throws: `objectNotFound` (133000) if the store has no such object; the store's error if it cannot be read.
     public final func fire() throws {
         if let failure = scope.context.failure(of: self) { throw failure }
         if isDetached { throw withoutContext() }
@@ -25,7 +25,7 @@ extension ManagedObject {
         becomeRealised()
     }
 
-    /// Fires a fault. After a failure the values are zero, and the context reports the error.
+    /// Fires a fault. After a failure, the object has zero values, and the context reports the error.
     final func fireIfNeeded() {
         guard state.contains(.fault), !state.contains(.detached), !fillFromParent() else { return }
         do {
@@ -35,7 +35,7 @@ extension ManagedObject {
         }
     }
 
-    /// True when the row exists. Reads the store unless the hint is from the context's snapshot.
+    /// True if the row exists. Reads the store unless the hint was found in the context's snapshot.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
         unsafe scope.livingContext?.noteLookUp(of: self)
@@ -60,13 +60,13 @@ extension ManagedObject {
         if !wasSilent { state.remove(.silent) }
     }
 
-    /// The row does not exist: the object counts as deleted and has zero values (MOC-24).
+    /// Marks the object as one without a row: it is a deleted object with zero values (MOC-24).
     final func markGone() {
         state.remove(.fault)
         state.insert(.gone)
     }
 
-    /// The row cannot be read: the context reports the error at its next fetch, count and save.
+    /// Marks the object as unreadable. The context reports the error at its next fetch, count or save.
     final func markFailed(_ error: any Error) {
         state.remove(.fault)
         state.insert(.failed)
@@ -95,20 +95,20 @@ extension ManagedObject {
         scope.hub?.noteChange(self)
     }
 
-    /// Makes the save compare the row with an older version than the current one.
+    /// Makes the next save compare the row with an older version than the one read now.
     private func watch(from version: UInt32) {
         let record = record ?? ObjectRecord(propertyCount: scope.properties.count)
         record.version = version
         self.record = record
     }
 
-    /// Makes the save compare the row with the current version.
+    /// Makes the next save compare the row with the version of the current snapshot.
     final func watchAnew() {
         record?.version = 0
         _ = writableRecord()
     }
 
-    /// A record with only the transient values; nil when there are none.
+    /// A record with only the transient values; nil if there are none.
     final var transientRecord: ObjectRecord? {
         guard let record else { return nil }
         guard !record.held.isDisjoint(with: scope.shape.transient) else { return nil }
@@ -117,7 +117,7 @@ extension ManagedObject {
         return kept
     }
 
-    /// Copies the row into the object, so that it can be read after the row is deleted.
+    /// Copies the row into the record, so that it can be read after the row is deleted.
     final func freezeRow(from snapshot: StackSnapshot) {
         guard record?.frozenRow == nil, isReadable,
             let row = scope.context.noting(self, { try snapshot[scope.slot]?.values(scope.entity, key) })

@@ -10,7 +10,7 @@ extension ManagedObject: PredicateSubject {
     /// The keys that a key path from this class reads: one, or none for `\.self` and `\.objectID`.
     ///
     /// Accessors of to-one relationships must return an optional, because the probe has no object to return.
-    /// - Throws: `predicateInvalid` when the accessor reads no property of the model, or several.
+    /// - Throws: `predicateInvalid` if the accessor reads no property of the model, or several.
     public class func predicateKeys(along keyPath: AnyKeyPath) throws -> [String] {
         let probe = PropertyProbe()
         let object = self.init(try probe.birth(of: self))
@@ -20,14 +20,14 @@ extension ManagedObject: PredicateSubject {
         let read = probe.names.isEmpty ? "no property of the model" : "several properties (\(probe.names.joined(separator: ", ")))"
         throw HornbeamError(
             .predicateInvalid,
-            "The #Predicate uses a member of \(self) that reads \(read), so that no store can answer it. Write this part "
+            "The #Predicate uses a member of \(self) that reads \(read), which a store cannot evaluate. Write this part "
                 + "with the properties themselves, or filter the fetched objects.",
             entity: entityName)
     }
 }
 
 extension PropertyProbe {
-    /// The initial state of an object whose reads are recorded here.
+    /// The initial state of an object whose reads this probe records.
     fileprivate func birth(of type: ManagedObject.Type) throws -> ObjectBirth {
         let coordinator = try Self.coordinator.get()
         let scope = EntityScope(

@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// Predicates read an object's values in memory, unsaved changes included.
+/// Predicates read an object's values in memory, including unsaved changes.
 extension ManagedObject: KeyedValues {
     public final func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
         if key == "objectID" || key == "self" { return .value(.objectID(objectID)) }

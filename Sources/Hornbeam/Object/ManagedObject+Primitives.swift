@@ -1,16 +1,16 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-// Primitive values (OBJ-8): access without undo, inverses, and changes for which `willSave` would be called again.
+// Primitive values (OBJ-8): access without undo and inverses. Such a change does not make `willSave` run again.
 
 extension ManagedObject {
-    /// The value in the object or in its row; fires no fault and calls no hook (OBJ-8).
+    /// The value in the object or in its row. Fires no fault and calls no hook (OBJ-8).
     public final func primitiveValue<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
         let property = scope.property(token.nameID)
         return decoded(primitive(of: property), of: property)
     }
 
-    /// The value by name; a to-one as an ID, a to-many as a set or array of IDs (OBJ-8).
+    /// The value by name. A to-one relationship is an ID, a to-many relationship a set or array of IDs (OBJ-8).
     ///
     /// - Throws: `unknownKey`.
     public final func primitiveValue(forKey key: String) throws -> PropertyValue {
@@ -19,22 +19,22 @@ extension ManagedObject {
 
     /// Sets a value without marking the object as changed (OBJ-8).
     ///
-    /// In `awakeFromInsert` it sets an initial value, in `willSave` it becomes part of the running save; elsewhere
+    /// In `awakeFromInsert`, it sets an initial value. In `willSave`, the value becomes part of the running save. Elsewhere,
     /// the next save writes it if the object has other changes. Fires a fault.
     public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
         setPrimitive(value.propertyValue, of: scope.property(token.nameID))
     }
 
-    /// As above, by name; a to-one takes an ID, and the inverse does not change (OBJ-8).
+    /// Sets a primitive value by name. The value of a to-one relationship is an ID, and the inverse does not change (OBJ-8).
     ///
     /// - Throws: `unknownKey`; `typeMismatch` for a value of the wrong type, and for to-many relationships; `objectNotFound`
-    ///   when the object is detached.
+    ///   if the object is detached.
     public final func setPrimitiveValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
         try requireContext()
         guard !property.isToMany else {
             throw HornbeamError(
-                .typeMismatch, "“\(entity.name).\(key)” is a to-many relationship, which has no primitive value to set. Use its view.",
+                .typeMismatch, "“\(entity.name).\(key)” is a to-many relationship, which has no primitive value to set. Change its members instead.",
                 entity: entity.name, key: key)
         }
         setPrimitive(try property.coerced(value), of: property)
@@ -64,7 +64,7 @@ extension ManagedObject {
         let record = writableRecord()
         record.hold(value, at: index)
         unsafe scope.livingContext?.tracker.objects.views.forget()
-        // The change is visible in a child.
+        // A child context sees the change.
         unsafe scope.livingContext?.tracker.noteEdit()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }

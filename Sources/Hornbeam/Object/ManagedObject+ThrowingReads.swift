@@ -1,11 +1,11 @@
 public import HornbeamModel
 
-// Getters do not throw: when the store cannot be read they return zeros, and the context reports the error later. These methods throw.
+// Getters do not throw. If the store cannot be read, a getter returns zero, and the context reports the error later. These methods throw.
 
 extension ManagedObject {
     /// The value of an attribute, like `self[token]`.
     ///
-    /// - Throws: The store's error when the value cannot be read; `objectNotFound` like `fire()`.
+    /// - Throws: The store's error if the value cannot be read; `objectNotFound` like `fire()`.
     public final func value<Value: AttributeValue>(of token: Attribute<Value>) throws -> Value {
         try fire()
         return try reading { self[token] }
@@ -40,7 +40,7 @@ extension ManagedObject {
         return context.objects(with: ids).map { typed($0, property) }
     }
 
-    /// Runs a read, and throws its read failures. The context does not report them again.
+    /// Runs a read and throws the read failures in it. The context does not report them again.
     final func reading<Result>(_ read: () throws -> Result) throws -> Result {
         let context = scope.context
         if let failure = context.failure(of: self) { throw failure }

@@ -1,10 +1,10 @@
 public import HornbeamModel
 
 extension ManagedObject {
-    /// Validates a value like a save, without setting it; returns it converted to the attribute's type (VAL-1).
+    /// Validates a value like a save, without setting it. Returns the value converted to the attribute's type (VAL-1).
     ///
-    /// For a relationship, checks the number of objects in the value.
-    /// - Throws: `unknownKey`; `typeMismatch`; the violated rule, or all of them in one error.
+    /// For a relationship, it checks the number of objects in the value.
+    /// - Throws: `unknownKey`; `typeMismatch`; the violated rule, or several in one error.
     @discardableResult
     public final func validateValue(_ value: PropertyValue, forKey key: String) throws -> PropertyValue {
         let property = try entity.property(named: key)
@@ -19,7 +19,7 @@ extension ManagedObject {
         return held
     }
 
-    /// Validates all properties of a new object, and the changed ones of another (VAL-2).
+    /// Validates all properties of a new object, or the changed properties of a stored one (VAL-2).
     final func validateProperties() throws {
         var errors: [HornbeamError] = []
         if isInserted {
@@ -50,7 +50,7 @@ extension ManagedObject {
         addOwnErrors(of: value, property, to: &errors)
     }
 
-    /// Adds the errors of the class's own validation.
+    /// Adds the errors of the class's method `validate`.
     private func addOwnErrors(of value: PropertyValue, _ property: PropertyDescription, to errors: inout [HornbeamError]) {
         do {
             try validate(value, forKey: property.name)
@@ -73,13 +73,13 @@ extension ManagedObject {
         return target.state.contains(.deleted) ? 0 : 1
     }
 
-    /// Checks the deny rules (DEL-4). Objects that the same save deletes do not count.
+    /// Checks the delete rule `deny` (DEL-4). Objects that the same save deletes do not prevent the deletion.
     final func validateDeletion() throws {
         let errors = denials.map { named($0.property.denial(count: $0.count)) }
         if let error = HornbeamError.combining(errors) { throw error }
     }
 
-    /// True while a deny rule forbids the deletion.
+    /// True if a deny rule forbids the deletion.
     final var isDeletionDenied: Bool { !denials.isEmpty }
 
     private var denials: [(property: PropertyDescription, count: Int)] {
@@ -109,7 +109,7 @@ extension PropertyValue {
 }
 
 extension ManagedObjectContext {
-    /// Validates deleted, new and changed objects, each kind in the order of change, and throws all errors
+    /// Validates the deleted, then the new, then the changed objects, each in the order of their first changes. Throws all errors
     /// together (VAL-3, VAL-4).
     func validate() throws {
         var errors: [HornbeamError] = []

@@ -5,7 +5,7 @@ internal import HornbeamStore
 // Access to a property as a `PropertyValue`: the common implementation of access by token, by name and by predicates.
 
 extension ManagedObject {
-    /// The current value; a to-one as an ID, a to-many as a set or array of IDs.
+    /// The current value. A to-one relationship is an ID, a to-many relationship a set or array of IDs.
     final func propertyValue(of property: PropertyDescription) -> PropertyValue {
         property.isToMany ? collectionValue(members(of: property), of: property) : currentValue(of: property)
     }
@@ -21,7 +21,7 @@ extension ManagedObject {
         return storedValue(of: property)
     }
 
-    /// The value in the object's row, regardless of changes.
+    /// The value in the object's row, without unsaved changes.
     final func storedValue(of property: PropertyDescription) -> PropertyValue {
         if let row = record?.frozenRow { return row.values[property.index] }
         guard isReadable, !property.isTransient else { return .null }
@@ -44,7 +44,7 @@ extension ManagedObject {
 
     /// Sets the value of an attribute or a to-one relationship, without changing the inverse.
     ///
-    /// An equal value has no effect (section 1.29, no. 10), and a detached object does not change.
+    /// Setting an equal value has no effect (section 1.29, no. 10). A detached object does not change.
     final func assign(_ value: PropertyValue, to property: PropertyDescription) {
         guard !isDetached else { return }
         let index = property.index
@@ -67,7 +67,7 @@ extension ManagedObject {
         scope.hub?.noteChange(self, index)
     }
 
-    /// Sets a value of a new object that is already tracked and has no observer; false when more is to be done.
+    /// The fast path of `assign`: sets a value of a new object that is already tracked and has no observer. Returns false if `assign` is required.
     final func setOfNew(_ value: PropertyValue, at index: Int) -> Bool {
         let noted: ObjectState = [.inserted, .tracked, .touched, .stirred]
         guard state.isSuperset(of: noted), !state.contains(.silent), scope.hub == nil, let record,
@@ -92,7 +92,7 @@ extension ManagedObject {
         if !property.isTransient { record.release(property.index) }
     }
 
-    /// The record, created if missing; contains the row's version for the next save.
+    /// The record, created if missing. Its `version` is the row's version, which the next save compares.
     final func writableRecord() -> ObjectRecord {
         if let record, record.version != 0 || isInserted { return record }
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
@@ -102,7 +102,7 @@ extension ManagedObject {
         return record
     }
 
-    /// The version of the object's row; 0 when there is none.
+    /// The version of the object's row; 0 if there is none.
     final func storedVersion() -> UInt32 {
         if let row = record?.frozenRow { return row.version }
         guard isReadable else { return 0 }

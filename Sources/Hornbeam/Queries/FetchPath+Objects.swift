@@ -18,19 +18,19 @@ extension Array: FetchPathCollection where Element: ManagedObject {
     public typealias Member = Element
 }
 
-/// Objects in typed conditions: `$0.author == shelley`, `$0.author == nil`. The comparison is by object ID.
+/// Objects in typed conditions: `$0.author == shelley`, `$0.author == nil`. Objects are compared by their IDs.
 extension FetchPath {
-    /// True when the destination is the object; for nil, when there is no destination.
+    /// True if the destination is the object. With nil, true if there is no destination.
     public static func == <Object: ManagedObject>(path: FetchPath, object: Object?) -> FetchPredicate where Value == Object? {
         path.operand.compared(to: object?.objectID)
     }
 
-    /// True when the destination is not the object; for nil, when there is a destination.
+    /// True if the destination is not the object. With nil, true if there is a destination.
     public static func != <Object: ManagedObject>(path: FetchPath, object: Object?) -> FetchPredicate where Value == Object? {
         !path.operand.compared(to: object?.objectID)
     }
 
-    /// True when the destination is one of the objects.
+    /// True if the destination is one of the objects.
     public func isIn<Object: ManagedObject>(_ objects: some Sequence<Object>) -> FetchPredicate where Value == Object? {
         operand.isIn(objects.map(\.objectID))
     }
@@ -47,6 +47,6 @@ extension FetchPath where Value: ManagedObject {
 }
 
 extension FetchPath where Value: FetchPathCollection, Value.Member: ManagedObject {
-    /// True when the object is one of them.
+    /// True if the object is a member.
     public func contains(_ object: Value.Member) -> FetchPredicate { operand.contains(object.objectID) }
 }

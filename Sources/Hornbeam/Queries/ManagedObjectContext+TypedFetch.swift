@@ -1,9 +1,9 @@
 public import HornbeamModel
 
 extension PredicateSubject where Self: ManagedObject {
-    /// A fetch of these columns instead of objects: `Book.select(\.author.name, \.count, \.year.max)`.
+    /// Selects columns to fetch instead of objects: `Book.select(\.author.name, \.count, \.year.max)`.
     ///
-    /// With aggregate columns, all objects give one row, or one row per group (`grouped(by:)`).
+    /// With aggregate columns, the result is one row for all objects, or one row per group (`grouped(by:)`).
     public static func select<each Column: AttributeValue>(
         _ columns: repeat KeyPath<FetchGroup<Self>, FetchPath<each Column>>
     ) -> FetchSelection<Self, repeat each Column> {
@@ -14,7 +14,7 @@ extension PredicateSubject where Self: ManagedObject {
 extension ManagedObjectContext {
     /// The rows of a selection, including this context's unsaved changes. Creates no objects (FET-12 to FET-16).
     ///
-    /// - Throws: As for objects; `predicateInvalid` for a column with several values in a group.
+    /// - Throws: The errors of `fetch` for objects; `predicateInvalid` for a column with several values in a group.
     public func fetch<Object: ManagedObject, each Column: AttributeValue>(
         _ selection: FetchSelection<Object, repeat each Column>
     ) throws -> [(repeat each Column)] {
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
         return rows
     }
 
-    /// The first object that satisfies a condition; of several, the one with the least ID; nil when there is none.
+    /// The first object that satisfies a condition. Of several, the one with the least ID; nil if there is none.
     ///
     /// - Throws: The errors of `fetch`.
     public func first<Object: ManagedObject>(
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
         try count(FetchRequest<Object>().where(condition))
     }
 
-    /// True when an object satisfies a condition.
+    /// True if an object satisfies a condition.
     ///
     /// - Throws: The errors of `fetch`.
     public func exists<Object: ManagedObject>(

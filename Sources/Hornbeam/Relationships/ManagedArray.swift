@@ -1,15 +1,15 @@
 internal import HornbeamModel
 
-/// The objects of an ordered to-many relationship, each once, in order, loaded on access (REL-5).
+/// The objects of an ordered to-many relationship, each once, in order. They are loaded on access (REL-5).
 ///
-/// The array is a value that reads its relationship on demand: `count` loads nothing, iteration reads the order once,
-/// and an index reads one position in O(log n), or O(n) when the relationship has unsaved changes. A mutation through an object's
-/// property changes the object and the inverse at once. A mutation of a copy in a variable changes only the copy,
+/// The array is a value that reads its relationship on demand. `count` loads nothing, and an iteration reads the order once.
+/// An index reads one position in O(log n), or O(n) if the relationship has unsaved changes. A mutation through an object's
+/// property changes the object and the inverse immediately. A mutation of a copy in a variable changes only the copy,
 /// until it is assigned to a property.
 public struct ManagedArray<Element: ManagedObject> {
     /// The relationship; nil for an independent array.
     private var base: ToManyBase?
-    /// The changes since the relationship was read: appended objects, or one change of another kind.
+    /// The changes since the relationship was read: any number of appended objects, or one change of another kind.
     private var steps: [Step] = []
     /// The members of an independent array.
     private var list = UniqueList()
@@ -23,14 +23,14 @@ public struct ManagedArray<Element: ManagedObject> {
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
-    /// An independent array; of equal objects, the first one is kept.
+    /// An array that belongs to no relationship. Later occurrences of an object are ignored.
     public init(_ elements: some Sequence<Element>) {
         for element in elements { list.append(element) }
     }
 
     // MARK: Changing
 
-    /// Adds an object at the end; does nothing when it is a member.
+    /// Adds an object at the end. Does nothing if it is a member.
     public mutating func append(_ member: Element) {
         guard base != nil, steps.last?.isAppending ?? true else { return carryOut(.append(member)) }
         steps.append(.append(member))
@@ -41,19 +41,19 @@ public struct ManagedArray<Element: ManagedObject> {
         for member in members { append(member) }
     }
 
-    /// Inserts an object at a position; moves it there when it is a member.
+    /// Inserts an object at a position. A member is moved there.
     public mutating func insert(_ member: Element, at place: Int) {
         require((0...count).contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
         carryOut(.insert(member, place: place))
     }
 
-    /// Removes an object; does nothing when it is not a member.
+    /// Removes an object. Does nothing if it is not a member.
     public mutating func remove(_ member: Element) { carryOut(.remove(member)) }
 
     /// Removes the object at a position.
     public mutating func remove(at place: Int) { remove(self[place]) }
 
-    /// Replaces the object at a position, which is removed.
+    /// Removes the object at a position and inserts another one there.
     public mutating func replace(at place: Int, with member: Element) {
         require(indices.contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
         carryOut(.replace(self[place], with: member))
@@ -66,7 +66,7 @@ public struct ManagedArray<Element: ManagedObject> {
         list = UniqueList()
     }
 
-    /// One change is kept relative to the relationship; a second one makes the array independent.
+    /// Records the first change as relative to the relationship. At a second change, the array becomes independent of the relationship.
     private mutating func carryOut(_ step: Step) {
         if base != nil, steps.isEmpty {
             steps = [step]
@@ -80,7 +80,7 @@ public struct ManagedArray<Element: ManagedObject> {
         step.apply(to: &list)
     }
 
-    /// Sets an object's relationship to these members; applies only the changes when the array was read from it.
+    /// Sets an object's relationship to these members. If the array was read from this relationship, only its changes are applied.
     func assign(to owner: ManagedObject, _ property: PropertyDescription) {
         guard let base, base.owner === owner, base.property === property else {
             return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)

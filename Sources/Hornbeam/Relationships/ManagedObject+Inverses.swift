@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-// Changes of relationships. Detached objects are ignored. Each method changes both ends at once (REL-3), except those that begin with
-// `link` and `unlink`, which change one end and are called in pairs.
+// Changes of relationships. They ignore detached objects. Each method changes both ends (REL-3), except for those with names that begin with
+// `link` and `unlink`: they change one end, and callers call them for both ends.
 
 extension ManagedObject {
-    /// Sets a to-one relationship to another object or nil.
+    /// Sets a to-one relationship to another object, or to nil.
     final func setDestination(_ target: ManagedObject?, of property: PropertyDescription) {
         guard takes(target, property) else { return }
         let old = destination(of: property)
@@ -21,7 +21,7 @@ extension ManagedObject {
         }
     }
 
-    /// Adds a member to a to-many relationship; at the end if it is ordered.
+    /// Adds a member to a to-many relationship; to an ordered one at the end, unless a position is given.
     final func add(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
         guard takes(member, property) else { return }
         if hasMember(member.objectID, in: property) {
@@ -55,7 +55,7 @@ extension ManagedObject {
         let present = self.members(of: property)
         var dropped = present.filter { !wanted.contains($0) }
         if property.isOrdered, !dropped.isEmpty {
-            // Members are removed from the end of the order, which takes constant time for each.
+            // The removed members are moved to the end of the order and removed from there, which takes constant time for each.
             reorder(present.filter(wanted.contains) + dropped, in: property)
             dropped.reverse()
         }
@@ -82,7 +82,7 @@ extension ManagedObject {
         changeMembers(of: property) { $0.order = order }
     }
 
-    /// Moves a member to a position among the others.
+    /// Moves a member to a position.
     final func move(_ member: ManagedObjectID, to place: Int, in property: PropertyDescription) {
         var order = members(of: property)
         guard let current = order.firstIndex(of: member) else { return }
@@ -91,7 +91,7 @@ extension ManagedObject {
         reorder(order, in: property)
     }
 
-    /// Adds an object to this end of the inverse, because the object refers to this one now.
+    /// Adds an object to the inverse at this end, because the object now refers to this one.
     private func attach(_ object: ManagedObject, to inverse: PropertyDescription) {
         if inverse.isToMany {
             link(object, to: inverse)
@@ -100,7 +100,7 @@ extension ManagedObject {
         }
     }
 
-    /// Removes an object from this end of the inverse, because the object no longer refers to this one.
+    /// Removes an object from the inverse at this end, because the object no longer refers to this one.
     final func detach(_ object: ManagedObject, from inverse: PropertyDescription) {
         if inverse.isToMany {
             unlink(object, from: inverse)
@@ -113,7 +113,7 @@ extension ManagedObject {
         let id = member.objectID
         let isStored = isStoredMember(id, of: property)
         if isPendingOrderWithout(id, isStored, property), place.map({ $0 >= memberCount(of: property) }) ?? true {
-            // The order is not copied, so appending many members takes linear time.
+            // Appended in place, without a copy of the order, so appending many members takes linear time.
             undoStack?.register(.link(self, property, member, place: memberCount(of: property)))
             return changeMembers(of: property) { change in
                 change.add(id, isStored: isStored)
@@ -130,7 +130,7 @@ extension ManagedObject {
         }
     }
 
-    /// True when the order of a relationship was changed here and does not contain an object.
+    /// True if this context changed the order of a relationship, and the order does not contain an object.
     private func isPendingOrderWithout(_ id: ManagedObjectID, _ isStored: Bool, _ property: PropertyDescription) -> Bool {
         guard property.isOrdered, let change = record?.toMany[property.index], change.order != nil else { return false }
         return change.added[id] == nil && (!isStored || change.removed.contains(id))
@@ -144,7 +144,7 @@ extension ManagedObject {
             let place = property.isOrdered ? members(of: property).lastIndex(of: id) : nil
             undoStack.register(.unlink(self, property, member, place: place))
         }
-        // A pending order has no second reference here, so that the change does not copy it.
+        // A pending order is changed in place. A second reference to it here would make the change copy it.
         let isFirstChange = property.isOrdered && record?.toMany[property.index]?.order == nil
         let order = isFirstChange ? members(of: property) : nil
         changeMembers(of: property) { change in
@@ -175,8 +175,8 @@ extension ManagedObject {
         scope.hub?.noteChange(self, property.index)
     }
 
-    /// The record for changed members. They are written without changing the row, so its version
-    /// is not needed, and a fault stays a fault.
+    /// The record for a change of members. Such a change does not write the row, so the record needs no version of the row, and a
+    /// fault need not be fired.
     private func membersRecord() -> ObjectRecord {
         if let record { return record }
         let record = ObjectRecord(propertyCount: scope.properties.count)
@@ -184,7 +184,7 @@ extension ManagedObject {
         return record
     }
 
-    /// A programmer error for an object of another context, unless one of the two is detached.
+    /// Stops if the objects belong to different contexts, which is a programmer error, unless one of the two is detached.
     private func requireSameContext(_ other: ManagedObject, _ property: PropertyDescription) {
         if isDetached || other.isDetached { return }
         unsafe require(
@@ -193,7 +193,7 @@ extension ManagedObject {
                 + "context by its objectID first.")
     }
 
-    /// False when one of the objects is detached; then the relationship does not change. An object of another context or of a wrong
+    /// False if one of the objects is detached; then the relationship does not change. An object of another context or of a wrong
     /// entity is a programmer error.
     private func takes(_ other: ManagedObject?, _ property: PropertyDescription) -> Bool {
         if isDetached { return false }

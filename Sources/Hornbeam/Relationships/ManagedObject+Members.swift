@@ -1,10 +1,10 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Reading to-many relationships: stored members, without the removed ones, with the added ones.
+// Reading to-many relationships: the stored members, without those that this context removed, and with those that it added.
 
 extension ManagedObject {
-    /// The members as IDs: in order if ordered, else stored ones by ID, then new ones in the order of insertion.
+    /// The IDs of the members: in order if the relationship is ordered, else the stored ones by ID, then the new ones in the order of insertion.
     final func members(of property: PropertyDescription) -> [ManagedObjectID] {
         scope.hub?.noteAccess(self, property.index)
         if isDetached { return [] }
@@ -15,14 +15,14 @@ extension ManagedObject {
         return kept + change.addedInOrder
     }
 
-    /// The reader of the members, in order, for a relationship without unsaved changes; nil for others.
+    /// The stored members, in order, of a relationship without unsaved changes; nil for other relationships.
     final func unchangedMembers(of property: PropertyDescription) -> StoredMembers? {
         guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
         scope.hub?.noteAccess(self, property.index)
         return StoredMembers(reader: readStored(property, or: nil) { try scope.readingMembers(of: property) })
     }
 
-    /// The members at some places, in the state of the store that a reader shows.
+    /// The members at some positions, in the snapshot of the reader.
     final func references(at places: Range<Int>, in reader: MemberReader) -> [ObjectReference] {
         do {
             let members = try reader.members(owner: key, range: places)
@@ -33,7 +33,7 @@ extension ManagedObject {
         }
     }
 
-    /// The member at a position of that order; nil outside of it. Without unsaved changes it reads only this one: O(log n).
+    /// The member at a position of the order of `members(of:)`; nil outside it. Without unsaved changes, it reads only this member: O(log n).
     final func member(at place: Int, of property: PropertyDescription) -> ManagedObjectID? {
         guard parentObject == nil, !isDetached, record?.toMany[property.index] == nil else {
             let members = members(of: property)
@@ -46,14 +46,14 @@ extension ManagedObject {
         }
     }
 
-    /// The number of members; loads nothing.
+    /// The number of members. Loads no member.
     final func memberCount(of property: PropertyDescription) -> Int {
         scope.hub?.noteAccess(self, property.index)
         if isDetached { return 0 }
         return storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
     }
 
-    /// True when an object is a member; reads only the index entry.
+    /// True if an object is a member. Reads only the index entry.
     final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
         scope.hub?.noteAccess(self, property.index)
         if isDetached { return false }
@@ -87,7 +87,7 @@ extension ManagedObject {
         }
     }
 
-    /// Runs the body if the object has a row; a failure is kept for `save()`.
+    /// Runs the body if the object has a row. If it throws, the context reports the failure later, and the result is `nothing`.
     private func readStored<Result>(
         _ property: PropertyDescription, or nothing: Result, _ body: () throws -> Result
     ) -> Result {
@@ -102,7 +102,7 @@ extension ManagedObject {
         }
     }
 
-    /// Members as a value: an array if the relationship is ordered, else a set.
+    /// The value of the members: an array if the relationship is ordered, else a set.
     final func collectionValue(
         _ members: [ManagedObjectID], of property: PropertyDescription
     ) -> PropertyValue {
@@ -119,6 +119,6 @@ extension ManagedObject {
         return destination
     }
 
-    /// The context for lookups of related objects; nil for a detached object.
+    /// The context in which related objects are looked up; nil for a detached object.
     final var readingContext: ManagedObjectContext? { isDetached ? nil : scope.context }
 }

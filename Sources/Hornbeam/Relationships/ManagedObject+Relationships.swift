@@ -3,7 +3,7 @@ public import HornbeamModel
 extension ManagedObject {
     /// The destination of a to-one relationship: `self[Employee.department]` (REL-1).
     ///
-    /// Setting it changes the inverse at once (REL-3).
+    /// Setting it changes the inverse immediately (REL-3).
     public final subscript<Object: ManagedObject>(_ token: ToOne<Object>) -> Object? {
         get {
             let property = scope.property(token.nameID)
@@ -25,9 +25,9 @@ extension ManagedObject {
         set { newValue.assign(to: self, scope.property(token.nameID)) }
     }
 
-    /// The IDs in any relationship; reads no object (MOC-12).
+    /// The IDs of the objects in any relationship. Creates no object (MOC-12).
     ///
-    /// - Throws: `unknownKey` when the entity has no relationship of that name; the store's error when they cannot be read.
+    /// - Throws: `unknownKey` if the entity has no relationship of that name; the store's error if the IDs cannot be read.
     public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
         guard let property = scope.entity.relationshipsByName[name] else {
             throw unknownKey(name, among: scope.entity.relationshipsByName.keys.sorted())

@@ -2,9 +2,9 @@ internal import HornbeamModel
 
 /// The objects of an unordered to-many relationship, loaded on access.
 ///
-/// `count`, `contains` and `isEmpty` read the store's index and load no object; iteration creates objects one by one. The set is a value
-/// that reads its relationship on demand. A mutation through an object's property changes the object and the inverse at once, at the cost of
-/// the change alone. A mutation of a copy in a variable changes only the copy.
+/// `count`, `contains` and `isEmpty` read the store's index and load no object; an iteration creates its objects in batches. The set is a value
+/// that reads its relationship on demand. A mutation through an object's property changes the object and the inverse immediately, and costs
+/// the same for any number of members. A mutation of a copy in a variable changes only the copy.
 ///
 /// ```swift
 /// department.employees.insert(ada)              // changes the department
@@ -27,17 +27,17 @@ public struct ManagedSet<Element: ManagedObject> {
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
-    /// An independent set; equal objects are kept once.
+    /// A set that belongs to no relationship. Equal objects occur once in it.
     public init(_ elements: some Sequence<Element>) {
         for element in elements { insert(element) }
     }
 
     // MARK: Changing
 
-    /// Adds an object; does nothing when it is a member.
+    /// Adds an object. Does nothing if it is a member.
     public mutating func insert(_ member: Element) { change(member, isMember: true) }
 
-    /// Removes an object; does nothing when it is not a member.
+    /// Removes an object. Does nothing if it is not a member.
     public mutating func remove(_ member: Element) { change(member, isMember: false) }
 
     /// Adds several objects.
@@ -45,7 +45,7 @@ public struct ManagedSet<Element: ManagedObject> {
         for member in members { insert(member) }
     }
 
-    /// Removes several objects that are members.
+    /// Removes several objects. Ignores those that are not members.
     public mutating func subtract(_ members: some Sequence<Element>) {
         for member in members { remove(member) }
     }
@@ -66,7 +66,7 @@ public struct ManagedSet<Element: ManagedObject> {
         changes[member] = Change(isMember: isMember, step: steps)
     }
 
-    /// Sets an object's relationship to these members; applies only the changes when the set was read from it.
+    /// Sets an object's relationship to these members. If the set was read from this relationship, only its changes are applied.
     func assign(to owner: ManagedObject, _ property: PropertyDescription) {
         guard let base, base.owner === owner, base.property === property else {
             return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)
@@ -86,10 +86,10 @@ public struct ManagedSet<Element: ManagedObject> {
 
     // MARK: Reading
 
-    /// The members as a standard set; O(n).
+    /// The members as a `Set`. Takes O(n).
     public var objects: Set<Element> { Set(self) }
 
-    /// The IDs of the members, in the order of iteration; creates no object.
+    /// The IDs of the members, in the order of iteration. Creates no object.
     public var objectIDs: [ManagedObjectID] {
         guard changes.isEmpty else { return objectList.map(\.objectID) }
         return base?.ids ?? []
@@ -109,13 +109,13 @@ public struct ManagedSet<Element: ManagedObject> {
 
     public var isEmpty: Bool { count == 0 }
 
-    /// Any member; nil when there is none. Creates one object.
+    /// Any member; nil if there is none. Creates one object.
     public var first: Element? {
         guard changes.isEmpty else { return objectList.first }
         return base?.object(at: 0)
     }
 
-    /// The members: those of the relationship that are not removed, then the new ones.
+    /// The members: those of the relationship without the removed ones, then the new ones.
     private var objectList: [Element] {
         var list: [Element] = []
         if let base {
@@ -136,10 +136,10 @@ extension ManagedSet: Collection {
         public static func == (a: Self, b: Self) -> Bool { a.position == b.position }
     }
 
-    /// The members at the beginning of an iteration.
+    /// The members at the start of an iteration.
     final class Members {
         let ids: [ManagedObjectID]
-        /// Nil for the members of a relationship, which are created on access.
+        /// Nil for members of a relationship without changes: their objects are created on access.
         let objects: [Element]?
 
         init(ids: [ManagedObjectID] = [], objects: [Element]? = nil) {
@@ -175,7 +175,7 @@ extension ManagedSet: CustomStringConvertible {
     public var description: String { "ManagedSet<\(Element.self)>(\(count))" }
 }
 
-/// The relationship of a collection.
+/// The relationship that a collection was read from.
 struct ToManyBase {
     let owner: ManagedObject
     let property: PropertyDescription

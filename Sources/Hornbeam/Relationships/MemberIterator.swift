@@ -3,13 +3,13 @@ internal import HornbeamStore
 
 /// Iterates over the members of a relationship.
 ///
-/// The order is that at the beginning of the iteration. Faults are created 64 at a time, and their rows are located
-/// together, so that reading members needs no lookup per member.
+/// The order is that at the start of the iteration. Members are created as faults, 64 at a time, and their rows are located
+/// together, so that reading a member's properties needs no separate lookup.
 public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
-    /// The members that are not created yet.
+    /// The members for which no objects were created yet.
     private enum Source {
         case nothing
-        /// Members as stored.
+        /// Members without unsaved changes, as stored.
         case stored(StoredMembers)
         /// Members with unsaved changes.
         case ids([ManagedObjectID])
@@ -23,7 +23,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
     private var batch: [ManagedObject]
     private var place = 0
     private var nextMember = 0
-    /// The class of the last member, which most others have too.
+    /// The class of the last member. Other members of the class need no check of their type.
     private var known: ManagedObject.Type?
 
     init(owner: ManagedObject, property: PropertyDescription) {
@@ -65,7 +65,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         switch source {
         case .nothing: return
         case .stored(var members):
-            // The first members are read alone, since a search may end with them.
+            // Only the first batch is read at first, because a search may end in it.
             let references = members.next(Self.width, of: owner)
             source = .stored(members)
             guard !references.isEmpty else { return }
@@ -81,9 +81,9 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
     }
 }
 
-/// The stored members of a relationship in one state of the store: some at first, the rest together once a walk goes on.
+/// The stored members of a relationship in one snapshot. The first batch is read alone, and all other members together, if a second batch is needed.
 struct StoredMembers {
-    /// Reads the state in which the walk began, whatever is saved meanwhile; nil where it cannot be read.
+    /// Reads the snapshot in which the iteration began, even if the context switches to another one; nil if it cannot be read.
     let reader: MemberReader?
     private var references: [ObjectReference] = []
     private var place = 0
@@ -91,7 +91,7 @@ struct StoredMembers {
 
     init(reader: MemberReader?) { self.reader = reader }
 
-    /// The next members, fewer than `width` only at the end.
+    /// The next members; fewer than `width` only at the end.
     mutating func next(_ width: Int, of owner: ManagedObject?) -> ArraySlice<ObjectReference> {
         if place == references.count, !isComplete, let owner, let reader {
             let end = place == 0 ? width : Int.max

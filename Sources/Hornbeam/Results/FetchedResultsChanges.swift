@@ -1,10 +1,10 @@
 public import Foundation
 internal import HornbeamModel
 
-/// The changes of a controller's results, in the order for list views: sections, then objects (FRC-9).
+/// The changes of a controller's results, in the order that list views need: sections, then objects (FRC-9).
 ///
-/// Old paths are those before all changes, new ones those after all (FRC-11, FRC-12). An object whose path changes only because of others
-/// is not included (FRC-10). An object that moves is not included as an update too.
+/// Old paths are positions before all changes, new paths are positions after all changes (FRC-11, FRC-12). An object whose path changes only
+/// because of other changes is not included (FRC-10). An object that moves is included as a move only, even if it was updated.
 public struct FetchedResultsChanges<Object: ManagedObject> {
     /// A change of one result.
     public enum ObjectChange {
@@ -14,15 +14,15 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         case delete(Object, at: IndexPath)
         /// The object has another position. Its values may have changed too.
         case move(Object, from: IndexPath, to: IndexPath)
-        /// Its values changed, but not its position.
+        /// The object's values changed, but not its position among the others.
         case update(Object, from: IndexPath, to: IndexPath)
     }
 
-    /// The indexes of removed sections, in the old sections, descending.
+    /// The indexes of removed sections among the old sections, descending.
     public private(set) var deletedSections: [Int] = []
-    /// The indexes of new sections, in the new sections, ascending.
+    /// The indexes of new sections among the new sections, ascending.
     public private(set) var insertedSections: [Int] = []
-    /// Deletions, insertions, moves, updates.
+    /// The changes of objects in the order: deletions, insertions, moves, updates.
     public private(set) var objects: [ObjectChange] = []
 
     /// True if neither sections nor objects have changed.
@@ -47,7 +47,7 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         }
         let common = new.entries.filter { old.rank[ObjectIdentifier($0.object)] != nil }
         let oldRanks = common.map { old.rank[ObjectIdentifier($0.object)] ?? 0 }
-        // Among possible moves, objects without changes are kept in place.
+        // Several sets of moves may be possible. The weights select one that moves few unchanged objects.
         let weights = common.map { isUpdated($0.object) ? 1 : common.count + 1 }
         let still = Self.heaviestAscending(oldRanks, weights, below: old.entries.count)
         var updates: [ObjectChange] = []
@@ -62,11 +62,11 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         objects += updates
     }
 
-    /// The positions of the heaviest ascending subsequence: these objects stay, and all others move. O(n log n).
+    /// The positions of the heaviest ascending subsequence. These objects stay, and all others move. O(n log n).
     ///
     /// Ranks are distinct and less than `bound`.
     private static func heaviestAscending(_ ranks: [Int], _ weights: [Int], below bound: Int) -> Set<Int> {
-        // A Fenwick tree over ranks, with the weight of the heaviest subsequence that ends there, and its last position.
+        // A Fenwick tree over ranks. Each cell has the weight of the heaviest subsequence that ends in its range, and the last position of that.
         var heaviest = [(weight: Int, last: Int)](repeating: (0, -1), count: bound + 1)
         var previous = [Int](repeating: -1, count: ranks.count)
         for (position, rank) in ranks.enumerated() {

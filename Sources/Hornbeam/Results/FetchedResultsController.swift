@@ -2,7 +2,7 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// The results of a fetch in sections, updated when the context changes, by saved and unsaved changes.
+/// The results of a fetch in sections, updated by saved and unsaved changes of the context.
 ///
 /// ```swift
 /// let controller = try FetchedResultsController(
@@ -10,15 +10,15 @@ internal import HornbeamStore
 /// controller.onChange = { changes in list.apply(changes) }
 /// try controller.performFetch()
 /// ```
-/// It belongs to its context, and is used in the same isolation. Changes of related objects, limits and unsaved objects are included (FRC-17).
+/// A controller is used in the isolation of its context. Updates include changes of related objects and unsaved objects (FRC-17).
 public final class FetchedResultsController<Object: ManagedObject> {
     /// The fetch request of the controller.
     public let request: FetchRequest<Object>
     /// The context of the results.
     public let context: ManagedObjectContext
-    /// The key path whose values name the sections; nil for one section.
+    /// The key path whose values are the names of the sections; nil for one section.
     public let sectionKeyPath: String?
-    /// Called after each change; without it nothing is tracked (FRC-7). The controller already has the new results.
+    /// Called after each change; the controller already has the new results. Without it, the results are not updated (FRC-7).
     public var onChange: ((FetchedResultsChanges<Object>) -> Void)? {
         didSet { if onChange != nil { listen() } }
     }
@@ -68,7 +68,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The object at a section and position: `[0, 3]`. A path outside the results is a programmer error (FRC-3).
     public func object(at path: IndexPath) -> Object { sections[path[0]].objects[path[1]] }
 
-    /// The path of an object; nil when it is not a result (FRC-3). O(results).
+    /// The path of an object; nil if it is not a result (FRC-3). O(results).
     public func indexPath(for object: Object) -> IndexPath? {
         for (number, section) in sections.enumerated() {
             if let place = section.objects.firstIndex(where: { $0 === object }) { return [number, place] }
@@ -76,7 +76,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return nil
     }
 
-    /// The titles of the sections for an index, each once (FRC-5).
+    /// The index titles of the sections, each once (FRC-5).
     public var sectionIndexTitles: [String] {
         var titles: [String] = []
         var seen: Set<String> = []
@@ -84,7 +84,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         return titles
     }
 
-    /// The first section with a title; nil when there is none (FRC-5).
+    /// The first section with an index title; nil if there is none (FRC-5).
     public func section(forIndexTitle title: String) -> Int? {
         sections.firstIndex { sectionIndexTitle($0.name) == title }
     }
@@ -105,7 +105,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
     }
 
-    /// Computes the results again after a change of the context, and compares them (FRC-8).
+    /// Fetches the results again after a change of the context, and compares them with the old ones (FRC-8).
     private func follow(_ changes: ObjectChanges) {
         guard isFetched, let onChange, let prepared else { return }
         if changes.invalidatedAll {
@@ -121,7 +121,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             let changes = FetchedResultsChanges(from: old, to: sections) { touched.contains($0.objectID) }
             if !changes.isEmpty { onChange(changes) }
         } catch {
-            // Results that cannot be read are not shown; the next fetch throws the error.
+            // Results that cannot be read are removed. The next fetch throws the error.
             context.mergeByItself { throw error }
             isFetched = false
             sections = []
@@ -129,7 +129,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     }
 }
 
-/// Results with one section name.
+/// A section: the results with one section name.
 public struct FetchedResultsSection<Object: ManagedObject> {
     /// The value of the section's key path as text; empty for nil, and for the only section of a controller without a key path.
     public let name: String
@@ -156,7 +156,7 @@ public struct FetchedResultsSection<Object: ManagedObject> {
     }
 }
 
-/// The objects by section.
+/// The IDs of the results by section.
 public struct FetchedResultsSnapshot: Hashable, Sendable {
     /// A section of the results, as a value.
     public struct Section: Hashable, Sendable {
@@ -177,7 +177,7 @@ public struct FetchedResultsSnapshot: Hashable, Sendable {
     /// The objects of all sections, in order.
     public var objectIDs: [ManagedObjectID] { sections.flatMap(\.objectIDs) }
 
-    /// The removals and insertions that lead from an older list of IDs to this one (FRC-14).
+    /// The removals and insertions that transform an older list of IDs into this one (FRC-14).
     public func difference(from older: FetchedResultsSnapshot) -> CollectionDifference<ManagedObjectID> {
         objectIDs.difference(from: older.objectIDs)
     }

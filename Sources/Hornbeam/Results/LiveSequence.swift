@@ -1,14 +1,14 @@
 public import HornbeamModel
 
 extension ManagedObjectContext {
-    /// The results of a request now, and again after each change of them, for `for try await`.
+    /// The results of a request: now, and again after each change of them, for `for try await`.
     ///
     /// ```swift
     /// for try await books in context.results(of: FetchRequest<Book>().sorted(by: \.title)) { list.show(books) }
     /// ```
-    /// The first element is available at once. Changes during the loop body are combined into one element. An element follows when other
-    /// objects become results, when their order changes, and when a result changes its values, by unsaved changes too.
-    /// Ends when the task is cancelled, and after an error of a fetch.
+    /// The first element is available immediately. Changes during the loop body are combined into one element. An element follows when other
+    /// objects become results, when the order changes, and when the values of a result change, saved or not.
+    /// The sequence ends when the task is cancelled, and after an error of a fetch.
     public func results<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<[Object]> {
         LiveSequence(self) { context, touched, last in
             let objects = try context.fetch(request)
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of results of a request now, and again each time that it changes.
+    /// The number of results of a request: now, and again after each change of the number.
     public func liveCount<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Int> {
         LiveSequence(self) { context, _, last in
             let count = try context.count(request)
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The rows of a selection now, and again after each change of the context's objects: live groups and totals.
+    /// The rows of a selection: now, and again after each change of the rows, for live groups and totals.
     public func results<Object: ManagedObject, each Column: AttributeValue>(
         of selection: FetchSelection<Object, repeat each Column>
     ) -> LiveSequence<[(repeat each Column)]> {
@@ -41,18 +41,18 @@ extension ManagedObjectContext {
     }
 }
 
-/// Values computed from a context's objects, now and after each change, for `for try await`.
+/// Values computed from a context's objects: now, and again after each change of the value, for `for try await`.
 ///
-/// It belongs to its context and is used in the same isolation.
+/// A sequence is used in the isolation of its context.
 public struct LiveSequence<Value>: AsyncSequence {
     public typealias Element = Value
     public typealias Failure = any Error
 
-    /// Computes the value from the IDs of objects that changed since the last call and the last value. Nil when the value is unchanged.
+    /// Computes the value, from the IDs of objects that changed since the last call, and from the last value. Nil if the value is unchanged.
     typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
 
     let context: ManagedObjectContext
-    /// Makes the computation of one iterator, which may cache its results.
+    /// Makes the computation for one iterator. The computation may cache its results.
     let makeComputation: () -> Computation
 
     init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
@@ -66,7 +66,7 @@ public struct LiveSequence<Value>: AsyncSequence {
 
     public func makeAsyncIterator() -> Iterator { Iterator(context, makeComputation()) }
 
-    /// Computes the value at once, and again after each change of the context.
+    /// Computes the value immediately, and again after each change of the context.
     public struct Iterator: AsyncIteratorProtocol {
         private let context: ManagedObjectContext
         private let compute: Computation

@@ -1,14 +1,14 @@
 internal import HornbeamModel
 public import Observation
 
-/// The newest value of a live sequence, for views: a count, totals, rows of a selection, or results.
+/// The newest value of a live sequence, for views: a count, totals, the rows of a selection, or results.
 ///
 /// ```swift
 /// let unread = LiveValue(library.viewContext.liveCount(of: FetchRequest<Book>().where { $0.isRead == false }))
 /// label.text = "\(unread.value ?? 0) to read"
 /// ```
-/// The first value is available at once. Changes that the context processes in one turn of the main actor give one new value. Reading includes
-/// changes that were processed in this turn. The updates end when this object is released.
+/// The first value is available immediately. The changes that the context processes in one turn of the main actor make one new value. A read
+/// of `value` includes the changes that were processed in this turn. The updates end when this object is released.
 @MainActor @Observable
 public final class LiveValue<Value> {
     private var newest: Value?
@@ -23,7 +23,7 @@ public final class LiveValue<Value> {
     /// Called with each value after the first.
     @ObservationIgnored public var onUpdate: ((Value) -> Void)?
 
-    /// Computes the first value of a sequence, and follows the changes of its context from then on.
+    /// Computes the first value of a sequence, and updates it when the context changes.
     public init(_ sequence: LiveSequence<Value>) {
         context = sequence.context
         compute = sequence.makeComputation()
@@ -34,20 +34,20 @@ public final class LiveValue<Value> {
         update()
     }
 
-    /// The newest value; nil until one could be computed.
+    /// The newest value; nil if no computation has succeeded yet.
     public var value: Value? {
         catchUp()
         return newest
     }
 
-    /// The error of the last computation; nil after a successful one. `value` is then the last computed value, and the next
+    /// The error of the last computation; nil after a successful one. After an error, `value` is the last computed value, and the next
     /// change computes it again.
     public var fetchError: (any Error)? {
         catchUp()
         return failure
     }
 
-    /// Replaces the computation. The new one receives the current value.
+    /// Replaces the computation. The new one receives the current value as the last value.
     func replace(_ computation: @escaping LiveSequence<Value>.Computation) {
         compute = computation
         isDue = true
@@ -67,12 +67,12 @@ public final class LiveValue<Value> {
         if update(), let newest { onUpdate?(newest) }
     }
 
-    /// - Returns: True for a new value.
+    /// - Returns: True if there is a new value.
     @discardableResult
     private func update() -> Bool {
         isUpdating = true
         defer { isUpdating = false }
-        // Processes the changes that the fetch would process, so that they are part of this value.
+        // The computation would process the pending changes. Processed before it, they are part of this value, and not a reason for another one.
         context.processPendingChanges()
         isDue = false
         let changed = touched

@@ -2,7 +2,7 @@ public import HornbeamModel
 
 /// Results in sections, with the differences from the previous results.
 public struct SectionedResults<Object: ManagedObject> {
-    /// The sections in the order of their first objects; one section without a name if there is no key path.
+    /// The sections in the order of their first objects. Without a key path, one section without a name.
     public let sections: [FetchedResultsSection<Object>]
     /// The differences from the previous element; for the first element, the insertion of all results.
     public let changes: FetchedResultsChanges<Object>
@@ -15,12 +15,12 @@ public struct SectionedResults<Object: ManagedObject> {
 }
 
 extension ManagedObjectContext {
-    /// The results of a request in sections now, and again after each change, each time with the ordered differences.
+    /// The results of a request in sections: now, and again after each change, each time with the ordered differences.
     ///
     /// ```swift
     /// for try await books in context.results(of: request, sectionedBy: \.author.name) { list.apply(books.changes) }
     /// ```
-    /// Otherwise like `results(of:)`. Without a key path all results are one section.
+    /// Otherwise like `results(of:)`. Without a key path, all results are one section.
     public func results<Object: ManagedObject>(
         of request: FetchRequest<Object>, sectionedBy keyPath: String?
     ) -> LiveSequence<SectionedResults<Object>> {
@@ -32,7 +32,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The same with the key path written in Swift: `sectionedBy: \.author.name`.
+    /// The results of a request in sections by a typed path: `sectionedBy: \.author.name`.
     public func results<Object: ManagedObject, Value>(
         of request: FetchRequest<Object>, sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>
     ) -> LiveSequence<SectionedResults<Object>> {

@@ -1,29 +1,29 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// In-doubt saves. After a failed sync, the changes of a save may be durable or not. The context keeps them as unsaved, and
+// In-doubt saves. After a failed sync, the changes of a save may be durable or not. The context keeps them as unsaved changes, and
 // records the values that the save wrote. After the store is opened again, its newest transaction determines the outcome: if the
-// save is durable, its values become the base of later changes; else everything is still unsaved.
-// A committed save over several stores is in doubt too while a store has not applied its part. Until then
-// the context reads the state before the save, with its changes.
+// save is durable, the written values become the originals of later changes; if not, all changes are still unsaved.
+// A save over several stores whose commit record is durable is also in doubt while a store has not applied its part. Until then,
+// the context reads the snapshot before the save, with its changes.
 
 extension ManagedObjectContext {
-    /// Resolves a save in doubt when its stores know the outcome.
+    /// Resolves an in-doubt save if its stores can determine the outcome.
     ///
-    /// - Throws: The store's error; then the save stays in doubt.
+    /// - Throws: The store's error. Then the save stays in doubt.
     func settleDoubt() throws {
         guard let doubt = saving.doubt else { return }
         switch try persistentStoreCoordinator.stack.outcome(of: doubt.save) {
         case .unknown: return
         case .dropped:
             saving.doubt = nil
-            // The pinned state belonged to the failed store.
+            // The pinned snapshot belonged to the failed store.
             if reading.isPinned { try move() }
         case .kept: try takeAsSaved(doubt)
         }
     }
 
-    /// True while a save is committed and some of its stores do not show it: reads then use the state before it.
+    /// True while a save is committed and some of its stores do not show it. Reads then use the snapshot before the save.
     func staysBeforeDoubt() -> Bool {
         guard let doubt = saving.doubt, doubt.save.isCommitted, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
         do { try settleDoubt() } catch { return true }
@@ -46,20 +46,20 @@ extension ManagedObjectContext {
         }
         for object in doubt.deleted where object.state.contains(.deleted) { object.state.insert(.gone) }
         tracker.objects.compact()
-        // Remote changes cannot be distinguished from lost ones, so all objects are compared.
+        // Changes of other saves cannot be distinguished from those of this one, so all objects are compared.
         merging.inbox.overflow()
         try move()
         followSaveBelow()
         rebaseMembers()
         for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
-        // New objects that were deleted meanwhile no longer exist here. Their rows are deleted like others.
+        // New objects that were deleted after the save are not in this context any more. Their rows are deleted like those of other objects.
         for (object, reference, row) in inserted where !object.isInserted && object.state.contains(.detached) && row != nil {
             withoutUndo { delete(self.object(with: objectID(reference))) }
         }
         tracker.objects.compact()
     }
 
-    /// Removes changes of members that the save has written.
+    /// Removes the recorded changes of members that the save has written.
     private func dropSettledMembers(of object: ManagedObject) {
         guard let record = object.record, !object.isInserted, !object.state.contains(.deleted) else { return }
         for (index, change) in record.toMany where change.isEmpty {
@@ -73,9 +73,9 @@ extension ManagedObjectContext {
         try snapshot[reference.slot]?.values(entity, StoreSlot.local(reference.key))
     }
 
-    /// A new object already has a row: different values are an update.
+    /// Marks a new object as stored, because its row exists. Values that differ from the row become an update.
     private func settle(_ object: ManagedObject, asStored row: RowValues?) {
-        // Others deleted it after the store was reopened, so it is still new.
+        // Another save deleted the row after the store was opened again, so the object is still new.
         guard let row, let record = object.record else { return }
         object.state.remove(.inserted)
         object.hint = RowHint()

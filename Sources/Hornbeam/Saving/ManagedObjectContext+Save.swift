@@ -3,15 +3,15 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Writes all changes in one transaction; they are durable on return (section 1.14).
+    /// Writes all changes in one transaction. They are durable on return (section 1.14).
     ///
-    /// Does nothing without changes. When it throws, nothing was written and the changes stay in the context:
-    /// correct them, call `rollback()`, or choose a merge policy, and save again.
+    /// Does nothing without changes. If it throws, nothing was written, and the changes stay in the context:
+    /// correct them, call `rollback()`, or set a merge policy, and save again.
     ///
-    /// For two errors the outcome differs; the changes stay too. After `durabilityLost` it is unknown whether the save is durable until
-    /// `reopenFailedStores()` is called. After `incompleteSave` (134040) the save is committed, but one of several stores could not write
-    /// its part yet. The next save determines the outcome or completes the save, and writes nothing twice.
-    /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
+    /// Two errors have another outcome; the changes stay in the context too. After `durabilityLost`, it is unknown whether the save is durable until
+    /// `reopenFailedStores()` is called. After `incompleteSave` (134040), the save is committed, but one of several stores could not write
+    /// its part yet. The next save determines the outcome or completes the earlier save. No change is written twice.
+    /// - Throws: All validation errors together (`multipleErrors` 1560 if there are several); `mergeConflict` 133020;
     ///   `constraintConflict` 133021; the errors of a custom merge policy; read failures of getters (`readFailures`); the store's error.
     public func save() throws {
         require(!saving.isSaving, "save() was called inside willSave or didSave of the same context.")
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         return nil
     }
 
-    /// Calls `willSave` until it changes no further object (SAV-4, OBJ-5).
+    /// Calls `willSave` of the changed objects until the calls change no object any more (SAV-4, OBJ-5).
     private func runWillSaveHooks() throws {
         for object in tracker.objects.all { object.state.insert(.stirred) }
         var rounds = 0
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         tracker.objects.compact()
     }
 
-    /// Computes derived attributes for validation (ATT-11). The store computes all of them itself, in the transaction.
+    /// Computes the derived attributes that have validation rules (ATT-11). The store computes all derived attributes in the transaction.
     private func computeDerivedValues() throws {
         if tracker.objects.all.allSatisfy({ $0.scope.shape.derived.isEmpty }) { return }
         let now = PropertyValue.date(Date())
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Merges remote changes first, so that only real conflicts remain.
+    /// Merges remote changes before the save, so that the save reports fewer conflicts.
     private func mergeBeforeSave() throws {
         if follows, !hasReadNothing { try advance() }
     }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
                 + "once, or from fewer contexts.")
     }
 
-    /// The steps after the changes are durable (SAV-12).
+    /// The steps after the save is durable (SAV-12).
     private func finish(_ draft: SaveDraft, _ receipt: StackCommitResult) throws {
         let saved = tracker.objects.all
         let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
         sweepIfDue()
     }
 
-    /// `undo` does not undo the changes that a save itself makes.
+    /// Runs a body whose changes belong to the save, so that `undo` does not undo them.
     func withoutUndo(_ body: () throws -> Void) rethrows {
         if let undoStack { try undoStack.withoutRegistration(body) } else { try body() }
     }
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
         if !ids.isEmpty { for child in family.children { child.context?.adopt(ids) } }
     }
 
-    /// Switches reads to the saved state. If this fails, the next read tries again.
+    /// Switches reads to the saved snapshot. If this fails, the next read tries again.
     private func moveOn(to receipt: StackCommitResult, _ saved: [ManagedObject]) {
         if hasReadNothing { return merging.inbox.skip() }
         do {
@@ -157,7 +157,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Keeps the values of a deleted object that is in use (C-3).
+    /// Copies the row of a deleted object into the object, so that references to it can still read its values (C-3).
     private func freezeForReaders(_ object: ManagedObject) {
         guard let snapshot else { return }
         object.state.remove(.deleted)
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
         object.state.insert(.deleted)
     }
 
-    /// Marks the object as equal to the store's.
+    /// Marks the object as equal to its row.
     private func settle(_ object: ManagedObject) {
         let isDeleted = object.state.contains(.deleted)
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])

@@ -3,17 +3,17 @@ internal import HornbeamStore
 
 /// A change set under construction: the changes of a context in the form that the store receives.
 ///
-/// It contains permanent IDs, while the objects keep their temporary IDs until the save has succeeded.
+/// It contains permanent IDs. The objects have their temporary IDs until the save has succeeded.
 struct SaveDraft {
     let context: ManagedObjectContext
     let stack: StoreStack
     var changes: StackChanges
-    /// The keys of the rows of new objects.
+    /// The new objects with their permanent references.
     var newKeys: [(ManagedObject, ObjectReference)] = []
     var deleted: [ManagedObject] = []
     private var updatedIDs: Set<ManagedObjectID> = []
 
-    /// - Parameter stack: The current stores.
+    /// - Parameter stack: The current store stack.
     init(_ context: ManagedObjectContext, into stack: StoreStack) {
         self.context = context
         self.stack = stack
@@ -24,12 +24,12 @@ struct SaveDraft {
         changes = StackChanges(in: stack, by: origin)
     }
 
-    /// The object with a present or future key.
+    /// The object with a key, which may be the permanent key of a new object.
     func object(withKey key: UInt64) -> ManagedObject? {
         newKeys.first { $0.1.key == key }?.0 ?? context.registry[key]
     }
 
-    /// The object with a present or future ID.
+    /// The object with an ID, which may be the permanent ID of a new object.
     func object(_ id: ManagedObjectID) -> ManagedObject? {
         context.reference(id).flatMap { object(withKey: $0.key) }
     }
@@ -91,11 +91,11 @@ struct SaveDraft {
         if !values.isEmpty {
             changes[object.scope.slot].updates.append(
                 .init(
-                    // An object without a row, or whose row was deleted before the change, is a conflict.
+                    // A version of at least 1: an object without a row, or whose row was deleted before the change, is a conflict.
                     entity: object.scope.entity, key: object.key, expectedVersion: max(record.version, 1),
                     values: values))
         } else if object.state.contains(.watched) {
-            // Changes of members write no row, so no version would be compared.
+            // A change of members writes no row, so the update would compare no version.
             addCheck(object)
         }
         try addLinks(object, record)
@@ -112,12 +112,12 @@ struct SaveDraft {
 
     private mutating func addCheck(_ object: ManagedObject) {
         let version = object.writableRecord().version
-        // An object whose row was missing when it was watched is a conflict.
+        // A version of at least 1: an object whose row was already missing at the call of `detectConflicts` is a conflict.
         changes[object.scope.slot].checks.append(
             .init(entity: object.scope.entity, key: object.key, expectedVersion: max(version, 1)))
     }
 
-    /// The values to write; the store computes derived ones.
+    /// The values to write, without derived ones: the store computes them.
     private func values(
         of object: ManagedObject, _ indexes: PropertySet, _ record: ObjectRecord
     ) throws -> [(PropertyDescription, PropertyValue)] {
@@ -127,7 +127,7 @@ struct SaveDraft {
             let property = object.scope.properties[index]
             guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
             var value = record.values[index]
-            // A class without validation can contain a composite with invalid elements.
+            // An object that was not validated can contain a composite with invalid elements.
             if case .dictionary = value { value = try property.coerced(value) }
             if case .objectID(let id) = value, property.isRelationship {
                 result.append((property, try destination(id, of: property, object)))
@@ -138,7 +138,7 @@ struct SaveDraft {
         return result
     }
 
-    /// The permanent ID of a to-one destination; nil for an object that is being deleted.
+    /// The permanent ID of a to-one destination; null if this save deletes the destination.
     private func destination(
         _ id: ManagedObjectID, of property: PropertyDescription, _ object: ManagedObject
     ) throws -> PropertyValue {
@@ -162,7 +162,7 @@ struct SaveDraft {
         return .objectID(context.objectID(reference))
     }
 
-    /// The error of a relationship across stores (REL-8).
+    /// The error of a relationship between two stores (REL-8).
     private func across(_ property: PropertyDescription, _ object: ManagedObject) -> HornbeamError {
         HornbeamError(
             .relationshipAcrossStores,
@@ -171,7 +171,7 @@ struct SaveDraft {
             entity: object.scope.entity.name, key: property.name, objectIDs: [object.objectID])
     }
 
-    /// Adds changed members of relationships that do not follow from to-one values at the other end.
+    /// Adds the changed members and orders of relationships that cannot be derived from to-one values at the other end.
     private mutating func addLinks(_ object: ManagedObject, _ record: ObjectRecord) throws {
         if record.toMany.isEmpty { return }
         for (index, change) in record.toMany.sorted(by: { $0.key < $1.key }) {
@@ -189,7 +189,7 @@ struct SaveDraft {
         }
     }
 
-    /// False for an object that this save deletes; no relationship may refer to it.
+    /// False for an object that this save deletes. No relationship may refer to it.
     private func staysAfterSave(_ id: ManagedObjectID) -> Bool {
         context.registeredObject(for: id).map { !$0.state.contains(.deleted) } ?? true
     }
@@ -203,13 +203,13 @@ struct SaveDraft {
         return context.registeredObject(for: id).flatMap(permanentReference)
     }
 
-    /// The future reference of a new object.
+    /// The reference that a new object has after the save; nil for other objects.
     private func permanentReference(_ object: ManagedObject) -> ObjectReference? {
         guard object.state.isSuperset(of: [.inserted, .temporary]), let key = object.record?.permanentKey, key != 0 else { return nil }
         return ObjectReference(object.scope.entity, key | object.scope.keyBits)
     }
 
-    /// A member in the owner's store; nil for one that is not saved.
+    /// The reference of a member, which must be in the owner's store; nil for an object that is not saved.
     private func reference(
         _ id: ManagedObjectID, of property: PropertyDescription, _ owner: ManagedObject
     ) throws -> ObjectReference? {

@@ -12,17 +12,17 @@ public import HornbeamModel
 /// |---|---|
 /// | an attribute | its value |
 /// | a to-one relationship | a `Reference`; nil without a destination |
-/// | a to-many relationship | an array of snapshots, in order; nil when the snapshot does not follow the relationship |
+/// | a to-many relationship | an array of snapshots, in order; nil if the snapshot does not follow the relationship |
 ///
-/// A property with the name of one of the type's own members, such as `id`, is read by its token: `snapshot[Book.id]`. Later changes
-/// of the object have no effect. Snapshots are equal when they have the same values of the same object and follow the same relationships.
+/// If a property has the same name as a member of this type, such as `id`, read it by its token: `snapshot[Book.id]`. Later changes
+/// of the object have no effect. Snapshots are equal if they have the same values of the same object and follow the same relationships.
 @dynamicMemberLookup
 public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identifiable {
     let snapshotNode: SnapshotNode
 
     init(_ node: SnapshotNode) { snapshotNode = node }
 
-    /// The values of an object, as `object.snapshot(depth:)` gives them; for classes with a property that is called `snapshot`.
+    /// Copies the values of an object, like `object.snapshot(depth:)`. For classes with a property named `snapshot`.
     public init(_ object: Object, depth: Int = 0) { self.init(SnapshotNode(object, following: .depth(depth))) }
 
     /// The ID of the object; temporary if it is not saved.
@@ -45,41 +45,41 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
         snapshotNode.value(of: Object.self[keyPath: path]).value
     }
 
-    /// The `Codable` value of an attribute; nil when it is missing.
+    /// The `Codable` value of an attribute; nil if it is missing.
     public subscript<Value: Codable & Sendable>(dynamicMember path: KeyPath<Object.Type, Attribute<Coded<Value>?>>) -> Value? {
         snapshotNode.value(of: Object.self[keyPath: path])?.value
     }
 
-    /// The value of an attribute by name, or the ID in a to-one relationship; nil for other names.
+    /// The value of an attribute, or the ID in a to-one relationship, by name; nil for other names.
     public subscript(_ key: String) -> PropertyValue? { snapshotNode.values[key] }
 
     // MARK: Relationships
 
-    /// The destination of a to-one relationship; nil when there is none.
+    /// The destination of a to-one relationship; nil if there is none.
     public subscript<Destination: ManagedObject>(_ token: ToOne<Destination>) -> Reference<Destination>? {
         guard case .objectID(let id) = snapshotNode.value(named: token.name) else { return nil }
         return Reference(objectID: id, snapshot: snapshotNode.toOne[token.name].map(ObjectSnapshot<Destination>.init))
     }
 
-    /// The objects of a relationship; nil when the snapshot does not follow it.
+    /// The objects of a relationship; nil if the snapshot does not follow it.
     public subscript<Destination: ManagedObject>(_ token: ToMany<Destination>) -> [ObjectSnapshot<Destination>]? { members(token.name) }
 
-    /// The objects of an ordered relationship in order; nil when the snapshot does not follow it.
+    /// The objects of an ordered relationship in order; nil if the snapshot does not follow it.
     public subscript<Destination: ManagedObject>(_ token: OrderedToMany<Destination>) -> [ObjectSnapshot<Destination>]? {
         members(token.name)
     }
 
-    /// The destination of a to-one relationship; nil when there is none.
+    /// The destination of a to-one relationship; nil if there is none.
     public subscript<Destination: ManagedObject>(
         dynamicMember path: KeyPath<Object.Type, ToOne<Destination>>
     ) -> Reference<Destination>? { self[Object.self[keyPath: path]] }
 
-    /// The objects of a relationship; nil when the snapshot does not follow it.
+    /// The objects of a relationship; nil if the snapshot does not follow it.
     public subscript<Destination: ManagedObject>(
         dynamicMember path: KeyPath<Object.Type, ToMany<Destination>>
     ) -> [ObjectSnapshot<Destination>]? { self[Object.self[keyPath: path]] }
 
-    /// The objects of an ordered relationship in order; nil when the snapshot does not follow it.
+    /// The objects of an ordered relationship in order; nil if the snapshot does not follow it.
     public subscript<Destination: ManagedObject>(
         dynamicMember path: KeyPath<Object.Type, OrderedToMany<Destination>>
     ) -> [ObjectSnapshot<Destination>]? { self[Object.self[keyPath: path]] }
@@ -92,26 +92,26 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
     public struct Reference<Destination: ManagedObject>: Hashable, Sendable, Identifiable {
         /// The ID of the object.
         public let objectID: ManagedObjectID
-        /// The values of the object; nil when the snapshot does not follow the relationship.
+        /// The values of the object; nil if the snapshot does not follow the relationship.
         public let snapshot: ObjectSnapshot<Destination>?
 
         public var id: ManagedObjectID { objectID }
     }
 }
 
-/// Encoded as one object: `objectID`, the attributes by name in the form of their Swift types, followed relationships as objects, other
-/// to-one relationships as IDs.
+/// A snapshot is encoded as one object: `objectID`, the attributes by name in the form of their Swift types, the followed relationships as
+/// objects, and the other to-one relationships as IDs.
 ///
-/// Attributes and relationships are those in the class's `tokens`, which `@Entity` writes. Encoding throws `EncodingError` when the class
-/// does not list one, decoding throws `DecodingError` when a required attribute is missing. An object of a subclass is encoded with the
-/// properties of the declared class: those of the snapshot's type, or of the relationship's destination.
+/// The attributes and relationships are those in the class's `tokens`, which `@Entity` generates. Encoding throws `EncodingError` if the class
+/// omits a property of its entity. Decoding throws `DecodingError` if a required attribute is missing. An object of a subclass is encoded with
+/// the properties of the declared class: the class of the snapshot's type, or of the relationship's destination.
 extension ObjectSnapshot: Codable {
     public init(from decoder: any Decoder) throws { self.init(try SnapshotNode(from: decoder, as: Object.self)) }
 
     public func encode(to encoder: any Encoder) throws { try snapshotNode.encode(to: encoder, as: Object.self) }
 }
 
-/// Predicates can be evaluated on snapshots. Relationships that are not followed have IDs as values, or no value.
+/// Predicates can be evaluated on snapshots. A to-one relationship that the snapshot does not follow has an ID as its value.
 extension ObjectSnapshot: KeyedValues {
     public var evaluatedIdentity: PropertyValue? { snapshotNode.evaluatedIdentity }
     public var evaluatedKeys: [String]? { snapshotNode.evaluatedKeys }

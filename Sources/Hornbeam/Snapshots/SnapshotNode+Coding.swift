@@ -11,7 +11,7 @@ extension SnapshotNode {
             throw EncodingError.invalidValue(
                 key, .init(
                     codingPath: encoder.codingPath,
-                    debugDescription: "The class \(type) does not list the property “\(key)” in `tokens`, so that it would be lost."))
+                    debugDescription: "The class \(type) does not list the property “\(key)” in `tokens`, so its value would be lost."))
         }
         for token in tokens {
             let key = SnapshotKey(stringValue: token.name)
@@ -26,7 +26,7 @@ extension SnapshotNode {
         }
     }
 
-    /// A property of the class's entity that the class does not list; nil when it lists all.
+    /// A property of the class's entity that the class does not list in `tokens`; nil if it lists all.
     private func property(missingFrom tokens: [any PropertyToken], of type: ManagedObject.Type) -> String? {
         var entity = entity
         while let current = entity, current.name != type.entityName { entity = current.superentity }
@@ -80,7 +80,7 @@ extension SnapshotNode {
             objectID: try container.decode(ManagedObjectID.self, forKey: .objectID), values: values, toOne: toOne, toMany: toMany)
     }
 
-    /// An optional value may be missing; a required one may be null, as in an object without the value.
+    /// Decodes an attribute. An optional value may be missing. A required value may be null, because an object can lack it before its first save.
     private static func value(
         of type: any AttributeValue.Type, _ key: SnapshotKey, in container: KeyedDecodingContainer<SnapshotKey>
     ) throws -> PropertyValue {
@@ -101,7 +101,7 @@ extension SnapshotNode {
 }
 
 extension RelationshipToken {
-    /// The class of the destination; `ManagedObject` when the token names an entity without a class.
+    /// The class of the destination; `ManagedObject` if the token names an entity without a class.
     fileprivate var objectClass: ManagedObject.Type { destinationClass as? ManagedObject.Type ?? ManagedObject.self }
 }
 

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The values of one object, and the objects of the followed relationships: the content of a snapshot of any class.
+/// The values of one object, and the objects of the followed relationships. A snapshot of any class contains one.
 struct SnapshotNode: Sendable {
     let objectID: ManagedObjectID
     /// The attributes by name, and the IDs in to-one relationships.
@@ -9,7 +9,7 @@ struct SnapshotNode: Sendable {
     let toOne: [String: SnapshotNode]
     /// The objects of followed to-many relationships.
     let toMany: [String: [SnapshotNode]]
-    /// Nil for a decoded node. Used for values that this version of a type cannot decode.
+    /// The object's entity; nil for a decoded node. Its defaults replace values that the Swift type cannot decode.
     let entity: EntityDescription?
 
     init(objectID: ManagedObjectID, values: [String: PropertyValue], toOne: [String: SnapshotNode], toMany: [String: [SnapshotNode]]) {
@@ -20,7 +20,7 @@ struct SnapshotNode: Sendable {
         entity = nil
     }
 
-    /// Copies an object's values, unsaved changes included. Fires a fault; if this fails, the values are those of the getters.
+    /// Copies an object's values, including unsaved changes. Fires a fault. If this fails, the values are those that the getters return.
     init(_ object: ManagedObject, following extent: SnapshotExtent) {
         let entity = object.entity
         extent.requireRelationships(of: entity)
@@ -56,7 +56,7 @@ struct SnapshotNode: Sendable {
         return value
     }
 
-    /// A value like that of the object's getter: the default or the empty value when it is missing, or when the type cannot decode it.
+    /// The value that the object's getter returns. If it is missing, or the type cannot decode it, this is the default or the empty value.
     func value<Value: AttributeValue>(of token: Attribute<Value>) -> Value {
         let value = value(named: token.name)
         if let decoded = Value(propertyValue: value) { return decoded }
@@ -92,7 +92,7 @@ extension SnapshotNode: KeyedValues {
             return .collection(nodes.map { .object($0) }, isOrdered: entity?.propertiesByName[key]?.isOrdered ?? false)
         }
         throw HornbeamError(
-            .unknownKey, "The snapshot of \(objectID.entityName) has no “\(key)”: it is no property, or a relationship that is not followed.",
+            .unknownKey, "The snapshot of \(objectID.entityName) has no “\(key)”: it is not a property, or the snapshot does not follow this relationship.",
             entity: objectID.entityName, key: key)
     }
 }
@@ -101,7 +101,7 @@ extension SnapshotNode: KeyedValues {
 enum SnapshotExtent {
     /// All relationships, for this number of steps.
     case depth(Int)
-    /// The named relationships, each with those of its destination.
+    /// The named relationships, each with the relationships to follow from its destination.
     indirect case relationships([String: SnapshotExtent])
 
     /// The relationships in key paths, including those on the path.
@@ -115,7 +115,7 @@ enum SnapshotExtent {
         self = .relationships(rests.mapValues { SnapshotExtent(paths: $0) })
     }
 
-    /// The extent at the destination of a relationship; nil when it is not followed.
+    /// The extent for the destination of a relationship; nil if the relationship is not followed.
     func next(_ name: String) -> SnapshotExtent? {
         switch self {
         case .depth(let depth): depth > 0 ? .depth(depth - 1) : nil
@@ -123,7 +123,7 @@ enum SnapshotExtent {
         }
     }
 
-    /// Ends the process for a name that is not a relationship.
+    /// Ends the process if a name is not a relationship.
     func requireRelationships(of entity: EntityDescription) {
         guard case .relationships(let extents) = self else { return }
         for name in extents.keys {

@@ -1,4 +1,4 @@
-/// A context with its own serial executor, for repeated work: imports, synchronisation, clean-up.
+/// A context with a separate serial executor, for repeated work: imports, synchronisation, clean-up.
 ///
 /// ```swift
 /// let importer = container.newBackgroundContext()
@@ -8,8 +8,8 @@
 ///     return lines.count
 /// }
 /// ```
-/// Calls are executed one after another, in the order of the calls. Results must be
-/// `Sendable`: IDs and values are, objects and the context are not. Source: MOC-1, CON-5.
+/// Calls run one after another, in the order of the calls. Results must be
+/// `Sendable`: IDs and values are, objects and contexts are not. Source: MOC-1, CON-5.
 public actor BackgroundContext {
     private let executor: ContextExecutor
     private let context: ManagedObjectContext
@@ -26,7 +26,7 @@ public actor BackgroundContext {
         identity = context.identity
     }
 
-    /// Merges saves while the context is idle, so that it does not keep an old state of the store.
+    /// Makes the context merge each commit when it is idle, so that it does not hold an old snapshot.
     nonisolated func keepUp() {
         let isDue = Flag()
         inbox.setAlarm { [weak self] in
@@ -42,7 +42,7 @@ public actor BackgroundContext {
 
     /// Runs the body with the context, on the context's thread (MOC-2, MOC-4).
     ///
-    /// - Throws: The errors of the body, or `CancellationError` when the task was cancelled before the
+    /// - Throws: The errors of the body; `CancellationError` if the task was cancelled before the
     ///   body began. A running body is not interrupted.
     public func perform<Result: Sendable>(
         _ body: @Sendable (ManagedObjectContext) throws -> Result
@@ -52,10 +52,10 @@ public actor BackgroundContext {
         return try body(context)
     }
 
-    /// Runs the body with the context on the calling thread, after the work before it.
+    /// Runs the body with the context on the calling thread, after the earlier calls have returned.
     ///
     /// A call inside another `perform` or `performAndWait` of the same context
-    /// runs at once (MOC-3).
+    /// runs immediately (MOC-3).
     public nonisolated func performAndWait<Result: Sendable>(
         _ body: @Sendable (ManagedObjectContext) throws -> Result
     ) rethrows -> Result {

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// A serial executor for one actor, on Hornbeam's own threads, which may block for the disk.
+/// A serial executor for one actor, on Hornbeam's own threads. These may block for the disk.
 ///
-/// `BackgroundContext` uses one. An actor of your own can use one, and then own a context:
+/// `BackgroundContext` uses one. Your own actor can use one, and then own a context:
 ///
 /// ```swift
 /// actor Importer {
@@ -20,16 +20,16 @@ public final class ContextExecutor: SerialExecutor {
     private enum Entry {
         /// A job of the actor.
         case job(UnownedJob)
-        /// A thread that waits for its turn and runs its work itself.
+        /// A thread that waits for its turn, to run its work itself.
         case visitor(Visitor)
     }
 
     private struct State {
         var queue: [Entry] = []
         var head = 0
-        /// True while a thread runs queued work or a waiting thread has its turn.
+        /// True while a thread runs queued work, or a waiting thread has its turn.
         var isBusy = false
-        /// The thread that currently runs this executor's work.
+        /// The thread that runs this executor's work now.
         var owner: ObjectIdentifier?
     }
 
@@ -45,7 +45,7 @@ public final class ContextExecutor: SerialExecutor {
         append(.job(UnownedJob(job)))
     }
 
-    /// True when the calling thread currently runs this executor's work.
+    /// True if the calling thread runs this executor's work now.
     public var isCurrent: Bool {
         let thread = ObjectIdentifier(Thread.current)
         return state.withLock { $0.owner == thread }
@@ -55,8 +55,8 @@ public final class ContextExecutor: SerialExecutor {
         require(isCurrent, "This code must run on its context's executor; use perform or performAndWait.")
     }
 
-    /// Runs the body on the calling thread when it is this executor's turn; at once
-    /// when the thread already has the turn (MOC-3).
+    /// Runs the body on the calling thread when the earlier work is done. If the thread already
+    /// runs this executor's work, runs the body immediately (MOC-3).
     public func runAndWait<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isCurrent { return try body() }
         let visitor = Visitor()
@@ -79,7 +79,7 @@ public final class ContextExecutor: SerialExecutor {
         if starts { passTurn() }
     }
 
-    /// Gives the turn to the next entry, or becomes idle.
+    /// Starts the next entry, or marks the executor as idle.
     private func passTurn() {
         switch next() {
         case nil: break
@@ -93,7 +93,7 @@ public final class ContextExecutor: SerialExecutor {
         visitor.hasTurn.signal()
     }
 
-    /// Runs jobs until there are none, or until a waiting thread gets its turn.
+    /// Runs jobs until the queue is empty, or until a waiting thread gets its turn.
     private func drain(from first: UnownedJob) {
         takeOwnership()
         var job = first

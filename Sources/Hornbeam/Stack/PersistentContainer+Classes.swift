@@ -8,7 +8,7 @@ extension PersistentContainer {
         try open(at: url, model: ManagedObjectModel(for: classes), classes: classes)
     }
 
-    /// A container with an open store in memory, for the model that classes declare; for tests and caches.
+    /// A container with an open store in memory, for the model that classes declare. For tests and caches.
     ///
     /// - Throws: The errors of `ManagedObjectModel(for:)` and `init`.
     public static func inMemory(for classes: ManagedObject.Type...) throws -> PersistentContainer {

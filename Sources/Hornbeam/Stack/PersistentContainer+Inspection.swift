@@ -7,10 +7,10 @@ package import HornbeamStore
 extension PersistentContainer {
     /// The first store.
     ///
-    /// - Throws: `closed` when there is none.
+    /// - Throws: `closed` if there is none.
     package func openStore() throws -> Store { try persistentStoreCoordinator.stack.firstStore() }
 
-    /// A container with stores that are already open: on a simulated disk, or with special options.
+    /// A container with stores that are already open, for example on a simulated disk.
     ///
     /// - Throws: The errors of `init(name:model:classes:)`.
     package static func over(_ stores: Store..., classes: [ManagedObject.Type] = []) throws -> PersistentContainer {

@@ -3,10 +3,10 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension PersistentContainer {
-    /// The migrations that opening the stores would execute, by the URL of the store; empty for stores that need none (MIG-4).
+    /// The migrations that opening the stores would execute, by URL of the store. Stores that need no migration are not included (MIG-4).
     ///
     /// Writes nothing.
-    /// - Throws: `inferredMappingFailed` with every obstacle, of several stores together.
+    /// - Throws: `inferredMappingFailed`, with every problem of all stores.
     public func migrationPlan() throws -> [URL: StoreMigrationPlan] {
         var plans: [URL: StoreMigrationPlan] = [:]
         var problems: [HornbeamError] = []
@@ -21,7 +21,7 @@ extension PersistentContainer {
         return plans
     }
 
-    /// A read-only container for a store with the model that is stored in it.
+    /// A read-only container for a store, with the model that the store contains.
     ///
     /// - Throws: The errors of opening the store.
     public static func openReadOnly(at url: URL) throws -> PersistentContainer {
@@ -36,16 +36,16 @@ extension PersistentContainer {
 }
 
 extension PersistentStoreCoordinator {
-    /// Frees the space of trees that migrations removed; does nothing when there are none (PSC-20).
+    /// Frees the space of trees that migrations removed. Does nothing if there are none (PSC-20).
     ///
-    /// - Throws: `closed` when the store does not belong to this coordinator; `readOnly`, `full`.
+    /// - Throws: `closed` if the coordinator does not have the store; `readOnly`; `full`.
     public func finishDeferredLightweightMigration(of store: PersistentStore) throws {
         try open(store).finishDeferredMigration()
     }
 
     /// True while trees that migrations removed still occupy space (PSC-20).
     ///
-    /// - Throws: `closed` when the store does not belong to this coordinator.
+    /// - Throws: `closed` if the coordinator does not have the store.
     public func hasDeferredLightweightMigration(of store: PersistentStore) throws -> Bool {
         try open(store).hasDeferredMigration
     }

@@ -1,7 +1,7 @@
 public import Foundation
 public import HornbeamModel
 
-/// Asynchronous opening, because recovery after a crash and migrations take time.
+/// Asynchronous opening: recovery after a crash, and migrations, take time.
 extension PersistentContainer {
     /// A container with an open store at a path on disk, for the model that classes declare. Opens on a background thread.
     ///
@@ -11,8 +11,8 @@ extension PersistentContainer {
     /// - Parameters:
     ///   - url: The URL of the store.
     ///   - classes: The classes that declare the model.
-    ///   - migration: Reports the migration of a store that needs one. Cancelling the task cancels the migration.
-    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before opening began.
+    ///   - migration: Reports the progress of a migration. Cancelling the task cancels the migration.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before opening began.
     public static func open(
         at url: URL, for classes: ManagedObject.Type..., migration: MigrationMonitor? = nil
     ) async throws -> PersistentContainer {
@@ -21,7 +21,7 @@ extension PersistentContainer {
 
     /// A container with an open store at a path on disk. Opens on a background thread.
     ///
-    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before opening began.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before opening began.
     public static func open(
         at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = [], migration: MigrationMonitor? = nil
     ) async throws -> PersistentContainer {
@@ -30,8 +30,8 @@ extension PersistentContainer {
 
     /// Opens the stores that are not open yet, on a background thread (CON-3).
     ///
-    /// - Parameter migration: Reports the migration of stores that need one. Cancelling the task cancels the migration.
-    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before opening began.
+    /// - Parameter migration: Reports the progress of migrations. Cancelling the task cancels the migration.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before opening began.
     public func loadPersistentStores(migration: MigrationMonitor) async throws {
         try await Self.opening(migration) { try self.loadPersistentStores(migration: $0) }
     }
@@ -49,7 +49,7 @@ extension PersistentContainer {
             try await withCheckedThrowingContinuation { continuation in
                 WorkerThreads.tasks.enqueue {
                     let result = Swift.Result { try body(monitor) }
-                    // Also where opening failed before a store was reached.
+                    // The body does not finish the monitor if it failed before it opened a store.
                     monitor.finish()
                     continuation.resume(with: result)
                 }

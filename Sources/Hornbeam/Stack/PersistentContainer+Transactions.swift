@@ -1,40 +1,40 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// Work with a context that exists during one closure: it saves at the end, or only reads.
+/// Work with a context that exists during one closure: `write` saves at the end, `read` only reads.
 extension PersistentContainer {
-    /// Runs the body with a new context, saves at its end, and returns what the body returns.
+    /// Runs the body with a new context, saves at its end, and returns the result of the body.
     ///
     /// ```swift
     /// let id = try container.write { context in Book(in: context, title: "Frankenstein").objectID }
     /// ```
-    /// Nothing is saved when the body throws. New objects have permanent IDs inside the body, unless several stores could hold them.
+    /// If the body throws, nothing is saved. New objects have permanent IDs inside the body, unless several stores could hold them.
     /// Blocks the calling thread.
-    /// - Throws: The errors of the body and of `save()`; then nothing is saved.
+    /// - Throws: The errors of the body and of `save()`. Then nothing is saved.
     public func write<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
         try performAndWait { try Self.writing($0, body) }
     }
 
-    /// Runs the body with a new context on a background thread, saves at its end, and returns what the body returns.
+    /// Runs the body with a new context on a background thread, saves at its end, and returns the result of the body.
     ///
-    /// Nothing is saved when the body throws.
-    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    /// If the body throws, nothing is saved.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before the body began.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
         try await performBackgroundTask { try Self.writing($0, body) }
     }
 
-    /// Runs the body with a new context that reads one state of the store. Blocks the calling thread.
+    /// Runs the body with a new context that reads one snapshot of the stores. Blocks the calling thread.
     ///
-    /// - Throws: The errors of the body; `unsupportedRequest` when the body leaves unsaved changes, which would be lost.
+    /// - Throws: The errors of the body; `unsupportedRequest` if the body leaves unsaved changes, which would be lost.
     public func read<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
         try performAndWait { try Self.reading($0, body) }
     }
 
-    /// Runs the body with a new context that reads one state of the store, on a background thread.
+    /// Runs the body with a new context that reads one snapshot of the stores, on a background thread.
     ///
-    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before the body began.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -49,7 +49,7 @@ extension PersistentContainer {
         return result
     }
 
-    /// - Throws: `closed`, before the body creates objects without a store.
+    /// - Throws: `closed` if no store is open, before the body creates objects.
     private static func requireStores(_ context: ManagedObjectContext) throws {
         if context.stack.isEmpty { _ = try context.stack.firstStore() }
     }

@@ -8,14 +8,14 @@ internal import HornbeamThreads
 /// let container = try PersistentContainer(name: "Company", model: model, classes: [Employee.self])
 /// try container.loadPersistentStores()
 /// ```
-/// Can be used from any thread; only `viewContext` belongs to the main actor.
+/// Can be used from any thread, except for `viewContext`, which belongs to the main actor.
 public final class PersistentContainer: Sendable {
-    /// The name, by default also that of the store (CON-1).
+    /// The name of the container, and by default of its store (CON-1).
     public let name: String
     /// The coordinator of the container's stores.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-    /// Nil until set. Computing the default takes time.
+    /// Nil until set, because computing the default takes time.
     private let descriptions = Guarded<[PersistentStoreDescription]?>(nil)
     @MainActor private var madeViewContext: ManagedObjectContext?
 
@@ -24,15 +24,15 @@ public final class PersistentContainer: Sendable {
     /// - Parameters:
     ///   - name: The name of the container, and of its store by default.
     ///   - model: The model of the stores.
-    ///   - classes: The classes of the model's entities. Entities without one have objects of class `ManagedObject`.
-    /// - Throws: `unboundClass`, with every mismatch of name, type and optionality among its details.
+    ///   - classes: The classes of the model's entities. An entity without a class has objects of class `ManagedObject`.
+    /// - Throws: `unboundClass`, which lists every difference between the classes and the model.
     public init(name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         self.name = name
         persistentStoreCoordinator = try PersistentStoreCoordinator(
             managedObjectModel: model, classes: classes)
     }
 
-    /// A container for the current version, which migrates stores of older ones from version to version (MIG-14).
+    /// A container for the current version of a model. It migrates stores of older versions through each version between (MIG-14).
     ///
     /// - Throws: The errors of `init(name:model:classes:)`.
     public init(name: String, versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
@@ -40,12 +40,12 @@ public final class PersistentContainer: Sendable {
         persistentStoreCoordinator = try PersistentStoreCoordinator(versions: versions, classes: classes)
     }
 
-    /// A container for the last version of a migration plan, which migrates stores of older ones stage by stage (MIG-11).
+    /// A container for the last version of a migration plan. It migrates stores of older versions stage by stage (MIG-11).
     ///
     /// - Parameters:
     ///   - name: The name of the container, and of its store by default.
     ///   - plan: The stages from the oldest version to the current one.
-    ///   - classes: The classes of the current version; those of its schema when nil.
+    ///   - classes: The classes of the current version; if nil, those of its schema.
     /// - Throws: The errors of `init(name:model:classes:)`.
     public init(name: String, plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
         self.name = name
@@ -70,7 +70,7 @@ public final class PersistentContainer: Sendable {
         return container
     }
 
-    /// A container with an open store in memory; for tests and caches.
+    /// A container with an open store in memory. For tests and caches.
     ///
     /// - Throws: The errors of `init`.
     public static func inMemory(
@@ -85,7 +85,7 @@ public final class PersistentContainer: Sendable {
     /// The model of the stores.
     public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
-    /// The stores that `loadPersistentStores` opens; by default one store on disk, in the default directory (CON-2).
+    /// The stores that `loadPersistentStores` opens; by default, one store on disk in the default directory (CON-2).
     public var persistentStoreDescriptions: [PersistentStoreDescription] {
         get { descriptions.withLock(\.self) ?? [defaultDescription] }
         set { descriptions.withLock { $0 = newValue } }
@@ -97,11 +97,11 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the stores that are not open yet (CON-3).
     ///
-    /// When a store cannot be opened, the others are still opened.
-    /// - Throws: The error of a store; of several stores all together.
+    /// If a store cannot be opened, the others are still opened.
+    /// - Throws: The error of a store; the errors of several stores in one error.
     public func loadPersistentStores() throws { try loadPersistentStores(migration: nil) }
 
-    /// As above; `migration` reports the migration of stores, and can cancel it.
+    /// Opens the stores that are not open yet; `migration` reports the progress of their migrations, and can cancel them.
     public func loadPersistentStores(migration: MigrationMonitor?) throws {
         defer { migration?.finish() }
         var problems: [HornbeamError] = []
@@ -124,7 +124,7 @@ public final class PersistentContainer: Sendable {
         } catch {
             throw HornbeamError(
                 .openFailed,
-                "The folder of the store \(description.url.lastPathComponent) cannot be made. Check the path and "
+                "The folder of the store \(description.url.lastPathComponent) cannot be created. Check the path and "
                     + "its permissions.",
                 cause: "\(error)")
         }
@@ -132,11 +132,11 @@ public final class PersistentContainer: Sendable {
 
     /// Closes the stores. Contexts must not be used afterwards.
     ///
-    /// - Throws: The store's error; saved data is not affected.
+    /// - Throws: The first error of closing a store. Saved data is not affected.
     public func close() throws { try persistentStoreCoordinator.close() }
 
-    /// The directory of stores without a URL: `XDG_DATA_HOME`, else `~/.local/share`, and on Apple's
-    /// systems the application-support folder (CON-7).
+    /// The directory of stores without a URL (CON-7): on Apple's systems the application-support folder, elsewhere
+    /// `XDG_DATA_HOME`, or `~/.local/share` if that is not set.
     public static func defaultDirectoryURL() -> URL {
         #if canImport(Darwin)
         return URL.applicationSupportDirectory
@@ -166,7 +166,7 @@ extension PersistentContainer {
         return context
     }
 
-    /// Makes the view context merge each commit, so that its observers are notified without a fetch.
+    /// Makes the view context merge each commit, so that its observers are notified without a call.
     @MainActor private func followSaves(_ inbox: ChangeInbox) {
         let isDue = Flag()
         inbox.setAlarm { [weak self] in
@@ -182,12 +182,12 @@ extension PersistentContainer {
 
     /// A new context for the isolation of the caller.
     ///
-    /// Reading and saving block: call them from an actor on a `ContextExecutor`, or from a thread of your own.
+    /// Reads and saves block the thread: call them on an actor with a `ContextExecutor`, or on your own thread.
     public func newContext() -> sending ManagedObjectContext {
         ManagedObjectContext(coordinator: persistentStoreCoordinator)
     }
 
-    /// A context with its own serial executor (CON-5).
+    /// A context with a separate serial executor (CON-5).
     public func newBackgroundContext() -> BackgroundContext {
         let background = BackgroundContext(persistentStoreCoordinator)
         background.keepUp()
@@ -196,8 +196,8 @@ extension PersistentContainer {
 
     /// Runs the body with a new context on a background thread (CON-6).
     ///
-    /// Any number of tasks may run; they share a limited number of threads.
-    /// - Throws: The errors of the body, or `CancellationError` when the task was cancelled before the body
+    /// Any number of tasks can be started; they share a limited number of threads.
+    /// - Throws: The errors of the body; `CancellationError` if the task was cancelled before the body
     ///   began. A running body is not interrupted.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
@@ -223,8 +223,8 @@ extension PersistentContainer {
         return try body(context)
     }
 
-    /// The commits from now on, of all contexts and processes, as IDs and changed keys (NOT-4).
+    /// The commits of all contexts and processes from now on: IDs and changed keys (NOT-4).
     ///
-    /// A slow reader misses nothing: see `ChangeSequence`. `history` contains commits from before the start of the app.
+    /// A slow reader loses no commit; see `ChangeSequence`. `history` contains earlier commits.
     public func changes() -> ChangeSequence { persistentStoreCoordinator.broadcast.sequence() }
 }

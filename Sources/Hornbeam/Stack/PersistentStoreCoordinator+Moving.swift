@@ -5,13 +5,13 @@ internal import HornbeamStore
 // Moving, replacing and destroying stores.
 
 extension PersistentStoreCoordinator {
-    /// Moves a store to another URL or type, and continues there (PSC-14).
+    /// Moves a store to another URL or type, and uses it there (PSC-14).
     ///
     /// The new store is a copy of the old one with its history: IDs and the objects of contexts stay valid. The old store stays
-    /// at the old URL, closed unless another container has it open; destroy it when it is no longer needed. Saves wait meanwhile; a save that
-    /// reaches the old store throws `closed` and can be tried again.
+    /// at the old URL, closed unless another container uses it. Destroy it when it is no longer needed. Saves wait until the move is done; a save
+    /// that reaches the old store throws `closed`, and can be tried again.
     /// - Returns: The store at its new URL.
-    /// - Throws: `notAStore` when something exists at the new URL; `closed` when the store does not belong to this coordinator; `full`,
+    /// - Throws: `notAStore` if a file or folder exists at the new URL; `closed` if the coordinator does not have the store; `full`;
     ///   `inputOutput`. Then the store stays at the old URL.
     @discardableResult
     public func migratePersistentStore(
@@ -20,7 +20,7 @@ extension PersistentStoreCoordinator {
         let old = try open(store)
         guard store.type != .custom, description.type != .custom else {
             throw HornbeamError(
-                .unsupportedRequest, "The rows of a custom store lie elsewhere and cannot be moved by files. Copy the objects.")
+                .unsupportedRequest, "The rows of a custom store are not in files of Hornbeam, so it cannot be moved. Copy the objects.")
         }
         return try old.withoutSaves {
             let copy = try old.copy(to: description.location)
@@ -31,18 +31,18 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// Replaces a store by a copy of another one, to restore backups (PSC-15).
+    /// Replaces a store by a copy of another one, to restore a backup (PSC-15).
     ///
-    /// The source may be open, in this or another process; its copy has the state at the time of the call. The target must not be open, and may be
-    /// missing. The copy is complete before it replaces the target. Copies share the identity of the source.
-    /// - Throws: `storeInUse` when the target is open; `notAStore` when there is no source; `unsupportedRequest` for stores in memory;
-    ///   `full`, `inputOutput`.
+    /// The source may be open, in this or another process; its copy has the state at the time of the call. The target must not be open, and need
+    /// not exist. The copy is complete before it replaces the target. The copy has the same identifier as the source.
+    /// - Throws: `storeInUse` if the target is open; `notAStore` if the source does not exist; `unsupportedRequest` for stores in memory;
+    ///   `full`; `inputOutput`.
     public func replacePersistentStore(
         _ target: PersistentStoreDescription, with source: PersistentStoreDescription
     ) throws {
         guard target.type == .onDisk, source.type == .onDisk else {
             throw HornbeamError(
-                .unsupportedRequest, "Only a store on disk can take the place of another. Use migratePersistentStore for stores in memory.")
+                .unsupportedRequest, "Only a store on disk can be replaced by another store on disk. Use migratePersistentStore for stores in memory.")
         }
         var reading = source
         reading.isReadOnly = true
@@ -60,9 +60,9 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// Deletes a store with all its files; does nothing for a missing store (PSC-16).
+    /// Deletes a store with all its files. Does nothing if the store does not exist (PSC-16).
     ///
-    /// - Throws: `storeInUse` when it is open, in this or another process; `inputOutput` when files cannot be removed.
+    /// - Throws: `storeInUse` if it is open, in this or another process; `inputOutput` if files cannot be removed.
     public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
         guard description.type == .onDisk else { return }
         try Store.withUnusedFolder(description.location) { path in

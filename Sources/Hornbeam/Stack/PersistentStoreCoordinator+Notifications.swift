@@ -3,7 +3,7 @@ public import Foundation
 extension PersistentStoreCoordinator {
     /// Stores were added, removed or moved (PSC-17).
     public static let storesDidChangeNotification = Notification.Name("HornbeamStoresDidChange")
-    /// A store is about to be removed: its objects can still be read and saved (PSC-17).
+    /// A store is about to be removed. Its objects can still be read and saved (PSC-17).
     public static let willRemoveStoreNotification = Notification.Name("HornbeamWillRemoveStore")
     /// The key of the `StoresChange` in a notification's `userInfo`.
     public static let storesKey = "stores"

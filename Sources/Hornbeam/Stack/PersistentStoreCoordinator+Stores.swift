@@ -5,20 +5,20 @@ internal import HornbeamStore
 // Lookup of stores and IDs, and metadata of a store.
 
 extension PersistentStoreCoordinator {
-    /// The store at a URL; nil when it was not added (PSC-10).
+    /// The store at a URL; nil if it is not open (PSC-10).
     public func persistentStore(for url: URL) -> PersistentStore? {
         guard url.isFileURL else { return persistentStores.first { $0.url == url } }
         let path = url.standardizedFileURL.path
         return persistentStores.first { $0.url.isFileURL && $0.url.standardizedFileURL.path == path }
     }
 
-    /// The store of an object; nil for a temporary ID, and when the store is not open (PSC-11).
+    /// The store of an object; nil for a temporary ID, and if the store is not open (PSC-11).
     public func persistentStore(for id: ManagedObjectID) -> PersistentStore? {
         guard let identifier = id.storeIdentifier else { return nil }
         return persistentStores.first { $0.identifier == identifier }
     }
 
-    /// The ID of a URI; nil when the URI has another form, or its store is not open (PSC-12).
+    /// The ID of a URI; nil if the URI has another form, or its store is not open (PSC-12).
     ///
     /// Does not check that the object exists.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
@@ -30,34 +30,34 @@ extension PersistentStoreCoordinator {
         return ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)
     }
 
-    /// As above, from the URI's text (PSC-12).
+    /// The ID of a URI that is given as text; nil like the form with a URL (PSC-12).
     public func managedObjectID(for text: String) -> ManagedObjectID? {
         URL(string: text).flatMap(managedObjectID(forURIRepresentation:))
     }
 
-    /// The metadata of a store, with its identity under `HornbeamStoreUUID` (PSC-8).
+    /// The metadata of a store, with its identifier under `HornbeamStoreUUID` (PSC-8).
     ///
-    /// - Throws: `closed` when the store does not belong to this coordinator.
+    /// - Throws: `closed` if the coordinator does not have the store.
     public func metadata(for store: PersistentStore) throws -> [String: PropertyValue] {
         var metadata = try open(store).metadata
         metadata["HornbeamStoreUUID"] = .uuid(store.identifier)
         return metadata
     }
 
-    /// Replaces the metadata of a store; durable on return (PSC-8).
+    /// Replaces the metadata of a store. Durable on return (PSC-8).
     ///
-    /// - Throws: `closed` when the store does not belong to this coordinator; `readOnly`; the store's error.
+    /// - Throws: `closed` if the coordinator does not have the store; `readOnly`; the store's error.
     public func setMetadata(_ metadata: [String: PropertyValue], for store: PersistentStore) throws {
         var own = metadata
         own["HornbeamStoreUUID"] = nil
         try open(store).setMetadata(own)
     }
 
-    /// The open store of the value.
+    /// The open store that a value describes.
     func open(_ store: PersistentStore) throws -> Store {
         let stack = stack
         guard let slot = stack.slot(of: store.identifier), let open = stack[slot]?.store else {
-            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
+            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not in this coordinator. Add it first.")
         }
         return open
     }

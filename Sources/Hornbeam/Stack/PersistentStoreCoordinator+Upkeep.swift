@@ -2,38 +2,38 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// Maintenance of stores: size, check, compaction, backup, salvage. Most of these methods read or write much and block: call them
-/// outside the main actor. Saves and fetches can run at the same time. If `progress` throws, the work ends with that
-/// error and has changed nothing.
+/// Maintenance of stores: size, check, compaction, backup, salvage. Most of these methods read or write much data and block: call them
+/// outside the main actor. Saves and fetches can run at the same time. If `progress` throws, the method stops, throws that
+/// error, and has changed nothing.
 extension PersistentStoreCoordinator {
-    /// The size of a store, and the snapshots that prevent it from shrinking. Cheap: it counts files and reads no page.
+    /// The size of a store, and the snapshots that prevent it from shrinking. Fast: counts files and reads no page.
     ///
-    /// - Throws: `closed` when the store does not belong to this coordinator, like the methods below.
+    /// - Throws: `closed` if the coordinator does not have the store, like the methods below.
     public func space(of store: PersistentStore) throws -> StoreSpace { try open(store).space() }
 
-    /// Checks everything: each page, each row against its indexes and each index against its rows, relationships against
+    /// Checks each page, each row against its indexes, each index against its rows, and relationships against
     /// their inverses. Reads the whole store.
     ///
-    /// - Throws: Errors that prevent the check. The report contains the faults of the store.
+    /// - Throws: Errors that prevent the check. The report contains the damage that was found.
     public func check(
         _ store: PersistentStore, progress: ((StoreProgress) throws -> Void)? = nil
     ) throws -> StoreCheckReport {
         try open(store).check(progress: progress)
     }
 
-    /// Rewrites a store's pages without gaps, and frees all space that no state in use needs.
+    /// Rewrites a store's pages without gaps, and frees all space that no snapshot in use needs.
     ///
-    /// Never necessary, because saves limit the store's size. Temporarily needs free space of the size of the store's live pages.
-    /// - Throws: `readOnly`; `full`, with nothing lost.
+    /// Never necessary, because saves limit the store's size. Temporarily needs as much free space as the store's live pages.
+    /// - Throws: `readOnly`; `full`, in which case nothing is lost.
     public func compact(_ store: PersistentStore, progress: ((StoreProgress) throws -> Void)? = nil) throws {
         try open(store).compact(progress: progress)
     }
 
-    /// Copies a store to a new folder while it is in use. The copy has the state of one save, not older than the newest at the call.
+    /// Copies a store to a new folder while it is in use. The copy has the state after one save, which is the newest at the call or a later one.
     ///
     /// The target path exists only after the copy is complete, verified and durable. The copy can be opened as a store, and IDs
     /// identify the same objects in it. Not for stores in memory.
-    /// - Throws: `notAStore` when something exists at the path; `full`.
+    /// - Throws: `notAStore` if a file or folder exists at the path; `full`.
     @discardableResult
     public func backUp(
         _ store: PersistentStore, to url: URL, progress: ((StoreProgress) throws -> Void)? = nil
@@ -41,13 +41,13 @@ extension PersistentStoreCoordinator {
         try open(store).backup(to: url.path, progress: progress)
     }
 
-    /// Describes the commits that are missing because a store was opened at an older state; nil if none are.
+    /// Describes the commits that are missing because a store was opened at an older version; nil if none are missing.
     public func openingLoss(of store: PersistentStore) throws -> String? { try open(store).openingLoss }
 
-    /// Makes a new store of all readable objects of a damaged one, which is not changed, and reports the losses.
+    /// Makes a new store of all readable objects of a damaged one, and reports the losses. The damaged store is not changed.
     ///
-    /// IDs stay valid. Indexes are rebuilt; references to lost objects become null. If an older state is sufficient, try
-    /// `PersistentStoreDescription.startingPoint` first.
+    /// IDs stay valid. Indexes are rebuilt; references to lost objects become null. If an older version is sufficient, first try
+    /// `PersistentStoreDescription.startingPoint`.
     ///
     /// ```swift
     /// let report = try PersistentStoreCoordinator.salvageStore(at: damaged, to: rescued)
@@ -56,9 +56,9 @@ extension PersistentStoreCoordinator {
     /// - Parameters:
     ///   - url: The damaged store.
     ///   - target: The URL of the new store, which must not exist.
-    ///   - managedObjectModel: Needed only when the stored model is unreadable.
-    ///   - progress: Called regularly; an error that it throws ends the salvage.
-    /// - Throws: `damaged` when no state is readable; `notAStore` when something exists at the target's path; `full`.
+    ///   - managedObjectModel: Needed only if the stored model is unreadable.
+    ///   - progress: Called regularly. If it throws, the salvage stops.
+    /// - Throws: `damaged` if no version is readable; `notAStore` if a file or folder exists at the target's path; `full`.
     public static func salvageStore(
         at url: URL, to target: URL, managedObjectModel: ManagedObjectModel? = nil,
         progress: ((StoreProgress) throws -> Void)? = nil

@@ -2,31 +2,31 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// Keeps each commit until all contexts have merged it, and delivers it to change sequences.
+/// Stores each commit until all contexts have merged it, and delivers it to change sequences.
 ///
-/// A commit is stored once, and costs the same for any number of contexts: a change queue is a position in the common log. Its memory is
-/// limited: the log keeps the newest commits with at most `limit` objects. A context whose position is before
-/// these compares all its objects at its next merge.
+/// A commit is stored once, in a log that all contexts share, so its cost does not depend on the number of contexts. The change queue of a
+/// context is a position in the log. The log has a limit: the newest commits with at most `limit` objects. If the position of a context is
+/// before these, its next merge compares all its objects with the store.
 final class ChangeBroadcast: Sendable {
     private struct State {
         var log: ChangeLog
         var inboxes: [UInt64: ChangeInbox] = [:]
         var alarms: [(owner: UInt64, body: @Sendable () -> Void)] = []
         var mailboxes: [WeakMailbox] = []
-        /// The weight at which commits that all contexts have merged are removed.
+        /// The weight of the log at which the commits that all contexts have merged are removed.
         var trimWeight = State.trimWeightMin
 
-        /// A lighter log is not trimmed.
+        /// A log with a smaller weight is not trimmed.
         static let trimWeightMin = 256
 
         /// Removes the commits that all contexts have merged.
         mutating func trim() {
-            // A context that has missed commits compares all objects, and needs no part of the log.
+            // A context whose position is before the log compares all its objects, and needs no part of the log.
             log.drop(before: inboxes.values.reduce(.max) { $1.place < log.start ? $0 : min($0, $1.place) })
             trimWeight = min(max(log.weight * 2, Self.trimWeightMin), max(log.limit / 2, 1))
         }
 
-        /// Trims the log if the slowest context may have advanced.
+        /// Trims the log if its slowest reader was at `place`.
         mutating func trim(behind place: UInt64) {
             if inboxes.isEmpty || place <= log.start && log.weight >= Self.trimWeightMin { trim() }
         }
@@ -40,7 +40,7 @@ final class ChangeBroadcast: Sendable {
     /// The number of the next commit.
     var end: UInt64 { logEnd.load(ordering: .acquiring) }
 
-    /// The number of kept commits plus the number of objects in them.
+    /// The number of commits in the log, plus the number of objects in them.
     var weight: Int { state.withLock { $0.log.weight } }
 
     // MARK: Contexts
@@ -70,7 +70,7 @@ final class ChangeBroadcast: Sendable {
     func drain(_ inbox: ChangeInbox) -> ChangeInbox.Delivery {
         state.withLock { state in
             let place = inbox.place
-            // Copied before the log is trimmed, because trimming copies the log while a slice of it exists.
+            // Filtered before the log is trimmed: trimming would copy the log while a slice of it exists.
             let changes = state.log.changes(from: place)?.filter { $0.originator != inbox.owner }
             inbox.move(to: state.log.end)
             state.trim(behind: place)
@@ -95,11 +95,11 @@ final class ChangeBroadcast: Sendable {
         }
     }
 
-    /// Keeps a commit for the contexts, if there are any except the one that saved.
+    /// Appends a commit to the log, if there are contexts other than the saving one.
     private func keep(_ change: StoreChange, in state: inout State) {
         let own = state.inboxes[change.originator]
         guard state.inboxes.count > (own == nil ? 0 : 1) else { return }
-        // The saving context waits for this call, and has merged its own commit.
+        // The saving context waits for this call. It does not merge its own commit, so its position moves past the commit.
         let isUpToDate = own?.place == state.log.end
         state.log.append(change.forContexts)
         if isUpToDate { own?.move(to: state.log.end) }
@@ -107,7 +107,7 @@ final class ChangeBroadcast: Sendable {
         logEnd.store(state.log.end, ordering: .releasing)
     }
 
-    /// The stores may be at an older state than the published one: all contexts compare their objects.
+    /// Makes all contexts compare their objects with the store: the stores may have a state before the published commits.
     func announceUnknown() {
         let alarms = state.withLock { state in
             state.log.forget()
@@ -119,14 +119,14 @@ final class ChangeBroadcast: Sendable {
 
     // MARK: Sequences
 
-    /// The commits from now on.
+    /// A sequence of the commits from now on.
     func sequence() -> ChangeSequence {
         let mailbox = ChangeMailbox()
         state.withLock { $0.mailboxes.append(WeakMailbox(mailbox: mailbox)) }
         return ChangeSequence(mailbox)
     }
 
-    /// Ends all sequences; for a coordinator that closes.
+    /// Ends all sequences. Called when the coordinator is closed.
     func finish() {
         let mailboxes = state.withLock { state in
             defer { state.mailboxes = [] }

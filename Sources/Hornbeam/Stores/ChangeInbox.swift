@@ -1,19 +1,19 @@
 internal import HornbeamStore
 internal import Synchronization
 
-/// Change queue: a context's position in the change log. It has not merged the commits after this position.
+/// The change queue of a context: its position in the change log. The context has not merged the commits from this position on.
 final class ChangeInbox: Sendable {
     /// The commits since the last read.
     struct Delivery {
-        /// In commit order, without the context's own; empty when `isOverflowing`.
+        /// In commit order, without the context's own commits; empty if `isOverflowing`.
         var changes: [StoreChange] = []
-        /// True when the change log no longer contains all of them.
+        /// True if the change log no longer contains all commits since the last read.
         var isOverflowing = false
 
         var isEmpty: Bool { changes.isEmpty && !isOverflowing }
     }
 
-    /// The position of a context that has missed commits.
+    /// The position of a context that needs commits which the log no longer contains.
     private static let nowhere = UInt64.max
 
     /// The context whose own commits are skipped.
@@ -21,7 +21,7 @@ final class ChangeInbox: Sendable {
     private let broadcast: ChangeBroadcast
     private let position: Atomic<UInt64>
 
-    /// Begins with the next commit. Pass it to the broadcast's `subscribe`.
+    /// A queue that starts with the next commit. Pass it to the broadcast's `subscribe`.
     init(_ broadcast: ChangeBroadcast, owner: UInt64) {
         self.broadcast = broadcast
         self.owner = owner
@@ -33,13 +33,13 @@ final class ChangeInbox: Sendable {
 
     func move(to place: UInt64) { position.store(place, ordering: .releasing) }
 
-    /// True when there are no new commits. Takes no lock.
+    /// True if there are no new commits. Takes no lock.
     var isEmpty: Bool { place == broadcast.end }
 
     /// Returns the new commits; afterwards the queue is empty.
     func drain() -> Delivery { isEmpty ? Delivery() : broadcast.drain(self) }
 
-    /// Skips all new commits. Takes no lock.
+    /// Moves past all new commits without returning them. Takes no lock.
     func skip() { move(to: broadcast.end) }
 
     /// Marks the queue as incomplete, so that the next merge compares all objects.

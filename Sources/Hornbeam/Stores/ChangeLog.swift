@@ -4,11 +4,11 @@ internal import HornbeamStore
 struct ChangeLog {
     let limit: Int
     private var changes: [StoreChange] = []
-    /// The index of the first kept commit in `changes`.
+    /// The index in `changes` of the oldest commit in the log.
     private var head = 0
-    /// The number of the first kept commit.
+    /// The number of the oldest commit in the log.
     private(set) var start: UInt64 = 0
-    /// The number of kept commits plus the number of objects in them.
+    /// The number of commits in the log, plus the number of objects in them.
     private(set) var weight = 0
 
     init(limit: Int) { self.limit = limit }
@@ -24,7 +24,7 @@ struct ChangeLog {
         compact()
     }
 
-    /// The commits from a number on; nil when some of them are no longer kept.
+    /// The commits from a number on; nil if some of them were removed.
     func changes(from number: UInt64) -> ArraySlice<StoreChange>? {
         guard number >= start, number <= end else { return nil }
         return changes[(head + Int(number - start))...]
@@ -36,7 +36,7 @@ struct ChangeLog {
         compact()
     }
 
-    /// Removes all commits and skips a number, so that every reader detects that it has missed something.
+    /// Removes all commits and skips a number, so that every reader detects the gap.
     mutating func forget() {
         start = end + 1
         changes = []
@@ -52,7 +52,7 @@ struct ChangeLog {
         start += 1
     }
 
-    /// Moves the kept commits to the front when they are the smaller part, so that removing commits has a constant amortised cost.
+    /// Moves the commits to the front of the array when the free part before them is larger. So removal has a constant amortised cost.
     private mutating func compact() {
         guard head * 2 > changes.count else { return }
         changes.removeFirst(head)

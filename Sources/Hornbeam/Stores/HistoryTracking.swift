@@ -1,8 +1,8 @@
 internal import HornbeamModel
 
-/// Determines whether a store keeps history, and how much (HIS-1).
+/// The limits of a store's history (HIS-1).
 ///
-/// Each transaction takes one record, plus one for each kilobyte of changes; a save takes about a hundred bytes.
+/// A transaction has one record, and one more for each further kilobyte of changes. A typical save takes about a hundred bytes.
 public struct HistoryTracking: Hashable, Sendable {
     /// The maximum number of records.
     public var recordCount: Int
@@ -11,7 +11,7 @@ public struct HistoryTracking: Hashable, Sendable {
     /// The maximum age of a record.
     public var age: Duration
 
-    /// A record is removed when it exceeds one of the three limits. Each save removes a few records.
+    /// A record is removed when one of the three limits is exceeded. Each save removes a few records.
     public init(recordCount: Int = 20_000, unreadRecordCount: Int = 100_000, age: Duration = .seconds(7 * 86_400)) {
         require(recordCount > 0 && age > .zero, "A history keeps at least one record for some time; use nil to keep none.")
         self.recordCount = recordCount

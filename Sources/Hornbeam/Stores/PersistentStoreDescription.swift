@@ -17,7 +17,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public enum Durability: Hashable, Sendable {
         /// After the save is durable. The default.
         case full
-        /// After the save is written. It is durable after the delay at most, which a power failure can lose.
+        /// After the save is written. The save is durable after `maxDelay` at the latest; a power failure can lose the saves of this time.
         case lazy(maxDelay: Duration)
     }
 
@@ -30,35 +30,35 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     private var custom: CustomStoreReference?
     /// The configuration of the model with the store's entities; nil for all entities (PSC-1).
     public var configurationName: String?
-    /// Opens for reading only: nothing is written and no lock is taken, so a store can be read while another process
-    /// writes, and on read-only media. Shows one state until
+    /// Opens for reading only: takes no lock and writes nothing, so a store can be read while another process
+    /// writes, and on read-only media. Reads show one snapshot until
     /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).
     public var isReadOnly = false
-    /// Allows stores on NFS, SMB and other network file systems, where locks and syncs are unreliable: open the store from one machine only.
+    /// Allows stores on NFS, SMB and other network file systems. Locks and syncs are unreliable there: open the store from one machine only.
     public var allowsNetworkFileSystem = false
-    /// Creates the store when it does not exist.
+    /// Creates the store if it does not exist.
     public var createsIfMissing = true
-    /// Migrates a store of another version of the model when it is opened (MIG-5).
+    /// Migrates a store of another model version when it is opened (MIG-5).
     public var shouldMigrateStoreAutomatically = true
-    /// Infers the mapping from the two versions (MIG-5).
+    /// Infers the mapping from the two model versions (MIG-5).
     public var shouldInferMappingModelAutomatically = true
-    /// The folder for a copy of the store, made before a migration changes it; nil for none.
+    /// The folder for a copy of the store that is made before a migration changes the store; nil for no copy.
     public var backupDirectory: URL?
     /// The moment at which a save returns. See ``Durability-swift.enum``.
     public var durability = Durability.full
-    /// How much history the store keeps. With nil, no history is recorded and the stored history is deleted (HIS-1).
+    /// The limits of the store's history. With nil, no history is recorded, and the stored history is deleted (HIS-1).
     public var history: HistoryTracking? = HistoryTracking()
-    /// The memory for pages of the store; when nil, a quarter of the machine's memory, at most 1 GiB.
+    /// The memory for pages of the store; if nil, a quarter of the machine's memory, at most 1 GiB.
     public var poolBytes: Int?
-    /// The state at which a damaged store is opened: the newest, or an older one, which loses the later commits.
+    /// The version at which a damaged store is opened: the newest, or an older one without the commits after it.
     public var startingPoint = StoreStartingPoint.newest
-    /// The maximum age of a replaced state that is still read. Reads of an older one throw `snapshotExpired`, and its pages can be
-    /// freed. No limit when nil. Pinned and retained states have no limit.
+    /// The maximum age of a replaced snapshot that a context still reads. Reads of an older one throw `snapshotExpired`, and its pages can be
+    /// freed. If nil, there is no limit. Pinned and retained snapshots have no limit.
     public var snapshotAgeMax: Duration?
-    /// How many replaced states of the store stay readable without a reader, for
-    /// `queryGeneration(at:)`. Each one keeps the pages that the next commit replaced (QGN-5).
+    /// How many replaced snapshots of the store stay readable although no context uses them, for
+    /// `queryGeneration(at:)`. Each one holds the pages that the next commit replaced (QGN-5).
     public var retainedGenerations = 0
-    /// The minimum time for which replaced states stay readable; nil for no minimum.
+    /// The minimum time for which replaced snapshots stay readable; nil for no minimum.
     public var retainedGenerationsAge: Duration?
 
     /// A store on disk.
@@ -76,19 +76,19 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - store: The store that supplies the rows.
-    ///   - url: The URL of its rows, for `persistentStore(for:)`; when nil, one made from its identity.
+    ///   - url: The URL for `persistentStore(for:)`; if nil, a URL is made from the store's identifier.
     public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
         var description = Self(type: .custom, url: url ?? placeless("custom", store.identifier.uuidString))
         description.custom = CustomStoreReference(store: store)
         return description
     }
 
-    /// A store in memory. Containers with the same name share it; without a name it is not shared.
+    /// A store in memory. Containers with the same name share the store. Without a name, the store has a unique name.
     public static func inMemory(named name: String = UUID().uuidString) -> Self {
         Self(type: .inMemory, url: placeless("memory", name))
     }
 
-    /// A URL that identifies a store without a file: `x-hornbeam-memory:///name`.
+    /// A URL that identifies a store without files: `x-hornbeam-memory:///name`.
     private static func placeless(_ kind: String, _ name: String) -> URL {
         var components = URLComponents()
         components.scheme = "x-hornbeam-" + kind

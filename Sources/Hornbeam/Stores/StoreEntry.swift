@@ -21,7 +21,7 @@ struct StoreEntry: Sendable {
         }
     }
 
-    /// Ends the lease, which closes the store unless others use it.
+    /// Ends the lease. The store is closed if no other lease of it exists.
     func end() throws {
         observation.cancel()
         try lease.end()

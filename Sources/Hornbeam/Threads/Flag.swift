@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A flag that any thread can raise.
+/// A flag that any thread can set.
 final class Flag: Sendable {
     private let value = Atomic(false)
-    /// True for the call that raised it.
+    /// Sets the flag. Returns true if it was not set before.
     func raise() -> Bool { !value.exchange(true, ordering: .acquiringAndReleasing) }
     func lower() { value.store(false, ordering: .releasing) }
     var isRaised: Bool { value.load(ordering: .acquiring) }

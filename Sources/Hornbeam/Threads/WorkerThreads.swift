@@ -3,14 +3,14 @@ internal import HornbeamThreads
 
 /// The threads of background contexts.
 ///
-/// Reading and saving block, so this work does not use Swift's cooperative pool. A thread is created when
-/// there is work and none is idle, up to `limit`, and is kept. The queue is first in, first out.
-/// Waiting for another context needs no further thread, because the waiting thread runs its work itself
-/// (`ContextExecutor.runAndWait`). Executors and `performBackgroundTask` have separate threads, so that
-/// any number of tasks can wait for a context whose own work is still queued.
+/// Reads and saves block a thread, so they do not run on Swift's cooperative pool. `enqueue` starts a thread when
+/// no thread is idle, up to `limit`; threads never end. The queue is first in, first out.
+/// A thread that waits for another context needs no second thread, because it runs the queued work itself
+/// (`ContextExecutor.runAndWait`). Executors and `performBackgroundTask` use separate threads. Otherwise, tasks that wait for a
+/// context could occupy all threads, and that context's own work could not start.
 final class WorkerThreads: Sendable {
-    /// For `performBackgroundTask`. Large enough that many contexts can wait for the disk together, so that their
-    /// commits share a sync.
+    /// For `performBackgroundTask`. The limit is high, so that many contexts can commit at the same time and share
+    /// a sync.
     static let tasks = WorkerThreads(limit: 32)
     /// For background contexts and actors on a `ContextExecutor`.
     static let executors = WorkerThreads(limit: 32)

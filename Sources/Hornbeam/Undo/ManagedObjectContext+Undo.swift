@@ -2,10 +2,10 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Undoes the changes since the end of the last event; if there are none, those of the last event (UND-2).
+    /// Undoes the changes since the last event ended. If there are none, undoes the changes of the last event (UND-2).
     ///
-    /// Does nothing without an `undoStack`, or when there is nothing to undo. `awakeFromInsert` is not called again;
-    /// `awake(fromSnapshotEvents:)` is. Objects that others deleted meanwhile are skipped.
+    /// Does nothing without an `undoStack`, or if there is no step to undo. `awake(fromSnapshotEvents:)` is called,
+    /// `awakeFromInsert` is not. Objects that another save has deleted are skipped.
     public func undo() {
         guard let undoStack else { return }
         require(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
@@ -17,7 +17,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Redoes the last `undo`, until there is another change (UND-2).
+    /// Redoes the changes of the last `undo`. Another change removes all steps to redo (UND-2).
     public func redo() {
         guard let undoStack else { return }
         require(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// The undo stack for changes of this object; nil when changes are not recorded.
+    /// The undo stack of the context; nil if it does not record changes.
     final var undoStack: UndoStack? {
         guard let stack = unsafe scope.livingContext?.undoStack, stack.isRegistering else { return nil }
         return stack
@@ -120,7 +120,7 @@ extension ManagedObject {
         return .object(scope.context.object(with: id))
     }
 
-    /// The members of the object's to-many relationships, to restore a deleted object.
+    /// The members of the object's to-many relationships. An undo restores them if the deletion was saved.
     final var allMembers: [(PropertyDescription, [ManagedObject])] {
         scope.properties.filter(\.isToMany).map { property in
             (property, members(of: property).map { scope.context.object(with: $0) })

@@ -115,7 +115,7 @@ struct BatchValueTests {
         let name = "Item/p\(holder.reference)"
         #expect(
             error.message == "“code” of Item must be unique, and row 4712 of the batch and the stored \(name) have the same value. "
-                + "Give it another value. Or say with onConflict that such rows are skipped or update the stored ones.")
+                + "Give it another value. Or set onConflict, to skip such rows or to update the stored objects.")
     }
 
     @Test("MOD-8: a save of many reports the object that is not unique, by the ID that it has there", arguments: StoreKind.allCases)

@@ -53,12 +53,12 @@ import Testing
         (
             "an object out of a background task",
             "func f(_ c: PersistentContainer) async throws { _ = try await c.performBackgroundTask { Event(context: $0) } }",
-            "A managed object stays with its context"
+            "A managed object is confined to its context"
         ),
         (
             "a context out of a background task",
             "func f(_ c: PersistentContainer) async throws { _ = try await c.performBackgroundTask { $0 } }",
-            "A context stays where it was made"
+            "A context is confined to the isolation that made it"
         ),
         (
             "an object into a background task",
@@ -68,7 +68,7 @@ import Testing
         (
             "an object out of a background context",
             "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { Event(context: $0) } }",
-            "A managed object stays with its context"
+            "A managed object is confined to its context"
         ),
         (
             "a to-many view out of a background context",

@@ -52,8 +52,8 @@ import Testing
             let coordinator = container.persistentStoreCoordinator
             let error = hornbeamError { try coordinator.addPersistentStore(PersistentStoreDescription(url: copy)) }
             #expect(error?.description == """
-                Error 134091: The coordinator has a store with the identity of B.hornbeam already: the same one, or one that was \
-                copied from it. Use a container of its own for a copy.
+                Error 134091: The coordinator already has a store with the identifier of B.hornbeam: the same store, or \
+                a copy. Use a separate container for a copy.
                 """)
             #expect(coordinator.persistentStores.count == 1)
             try container.close()

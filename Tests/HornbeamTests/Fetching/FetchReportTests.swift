@@ -69,7 +69,7 @@ import Testing
         let through = try FetchRequest<Department>().where("ANY employees.salary == 5")
         #expect(
             try through.explain(in: context)
-                == "fetch Department\n  all objects in memory: objects that the request looks through have unsaved changes")
+                == "fetch Department\n  all objects in memory: objects that the request reads through relationships have unsaved changes")
     }
 }
 

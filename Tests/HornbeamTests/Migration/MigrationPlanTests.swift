@@ -99,7 +99,7 @@ import Testing
         let problems = Self.problems([.mapping(mapping, policies: ["Note->Not": EntityMigrationPolicy.self])])
         #expect(problems.count == 2)
         #expect(problems[0].contains("There is a policy for the mapping “Note->Not”"))
-        #expect(problems[1].contains("Note->Note, b: it is set by code"))
+        #expect(problems[1].contains("Note->Note, b: code must set it"))
     }
 
     @Test("MIG-4: a plan is read before it is carried out: each stage, what the first costs in a store, and what follows")

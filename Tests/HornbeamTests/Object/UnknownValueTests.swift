@@ -25,7 +25,7 @@ import Testing
         #expect(context.readFailures.map(\.key) == ["rating", "binding", "cover"])
         #expect(context.readFailures.allSatisfy { $0.code == .typeMismatch && $0.objectIDs == [book.objectID] })
         #expect(
-            context.readFailures.first?.message == "The stored value of “MacroBook.rating” is none that Rating can read: another version of the "
+            context.readFailures.first?.message == "The stored value of “MacroBook.rating” cannot be decoded as Rating: another version of the "
                 + "program wrote it. Read it by name, or set the property again.")
         #expect(throws: HornbeamError.self) { try context.fetch(FetchRequest<MacroBook>()) }
         context.acknowledgeReadFailures()

@@ -81,7 +81,7 @@ import Testing
         }
         let error = hornbeamError { _ = try context.upsert(Folio.self) { $0.price < 3 } }
         #expect(
-            error?.message == "An upsert goes by the values of a uniqueness constraint: compare each of its properties with == once, and join "
+            error?.message == "An upsert looks up the values of a uniqueness constraint: compare each of its properties with == once, and join "
                 + "the comparisons with &&.")
         #expect(hornbeamError { _ = try context.upsert(Folio.self, where: \.price, is: 3) }?.code == .unsupportedRequest)
         #expect(!context.hasChanges)

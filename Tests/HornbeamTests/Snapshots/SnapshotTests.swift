@@ -122,6 +122,6 @@ import Testing
         #expect(try FetchPredicate(format: "salary > 9 AND name == 'Ada' AND department.name == 'd'").evaluate(with: snapshot))
         #expect(hornbeamError { _ = try FetchPredicate(format: "sallary > 9").evaluate(with: snapshot) }?.code == .unknownKey)
         let error = hornbeamError { _ = try FetchPredicate(format: "friends.@count == 0").evaluate(with: snapshot) }
-        #expect(error?.message == "The snapshot of Employee has no “friends”: it is no property, or a relationship that is not followed.")
+        #expect(error?.message == "The snapshot of Employee has no “friends”: it is not a property, or the snapshot does not follow this relationship.")
     }
 }

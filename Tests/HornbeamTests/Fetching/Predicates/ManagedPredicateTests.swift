@@ -69,7 +69,7 @@ private final class Tag: ManagedObject {
     @Test func whatReadsNoPropertyOrSeveralIsNamed() throws {
         let several = #expect(throws: HornbeamError.self) { try format(#Predicate { $0.title == "x" }) }
         #expect(several?.message == """
-            The #Predicate uses a member of Event that reads several properties (name, note), so that no store can answer it. \
+            The #Predicate uses a member of Event that reads several properties (name, note), which a store cannot evaluate. \
             Write this part with the properties themselves, or filter the fetched objects.
             """)
         let none = #expect(throws: HornbeamError.self) { try format(#Predicate { $0.hasChanges }) }
