@@ -30,10 +30,10 @@ import Foundation
             }
             return 0
         } catch let error as UsageError {
-            Terminal.complain("crash-harness: \(error.message). See 'crash-harness help'.")
+            Terminal.printError("crash-harness: \(error.message). See 'crash-harness help'.")
             return 2
         } catch {
-            Terminal.complain("crash-harness: \(error)")
+            Terminal.printError("crash-harness: \(error)")
             return 1
         }
     }

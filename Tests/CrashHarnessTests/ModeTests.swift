@@ -54,10 +54,10 @@ import Testing
 
     @Test(
         "SAV-11: a save over two stores that fails anywhere, promising, deciding or carrying out, is neither lost nor doubled nor halved",
-        arguments: JointFaultTrial.Fault.allCases)
-    func aSaveOverTwoStoresIsNeitherLostNorDoubled(fault: JointFaultTrial.Fault) throws {
+        arguments: TwoStoreFaultTrial.Fault.allCases)
+    func aSaveOverTwoStoresIsNeitherLostNorDoubled(fault: TwoStoreFaultTrial.Fault) throws {
         let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
-        try JointFaultTrial.all(run, faults: [fault], oneOf: 5)
+        try TwoStoreFaultTrial.all(run, faults: [fault], oneOf: 5)
         #expect(run.figures["failing saves over two stores", default: 0] >= 12)
         #expect(fault != .isFull || run.figures["saves that ended in a part of the stores", default: 0] > 1, "\(run.figures)")
     }

@@ -17,11 +17,11 @@ import Testing
     ///                     reads, moves
     /// ```
     @Test("QGN-4, SAV-12: a pinned context reads its state until the store is opened again, then says what to do, and can be moved",
-          arguments: JointFaultTrial.Fault.allCases.filter { $0 != .isFull })
-    func bystander(fault: JointFaultTrial.Fault) throws {
+          arguments: TwoStoreFaultTrial.Fault.allCases.filter { $0 != .isFull })
+    func bystander(fault: TwoStoreFaultTrial.Fault) throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
-        let graph = try JointGraph(on: faults, model: TrialModel.make())
+        let graph = try TwoStoreGraph(on: faults, model: TrialModel.make())
         let (writer, pinned) = (graph.container.newContext(), graph.container.newContext())
         try graph.change(1, in: writer)
         try writer.save()

@@ -13,7 +13,7 @@ import Testing
 
         static func round(_ seed: UInt64, _ run: Run) throws {
             for name in ["a", "b", "c"] where run.includes(name) {
-                try run.trying(name)
+                try run.beginCase(name)
                 if seed == 5, name == "c" { throw Finding("planted") }
             }
         }

@@ -10,7 +10,7 @@ enum ReleaseMode: Mode {
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         let rows = run.options.extras["rows"].flatMap { Int($0) } ?? 1_000_000
-        run.doing("making the rows")
+        run.beginPart("making the rows")
         let soak = try Soak(seed: seed, rows: rows)
         defer { soak.remove() }
         let context = soak.container.newContext()
@@ -19,7 +19,7 @@ enum ReleaseMode: Mode {
         _ = try context.fetch(reads)
         let before = Soak.residentBytes
         for turn in ["once", "once more"] {
-            run.doing("holding all objects \(turn)")
+            run.beginPart("holding all objects \(turn)")
             let held = try hold(context)
             let left = context.registeredObjects.count
             let after = Soak.residentBytes
@@ -28,7 +28,7 @@ enum ReleaseMode: Mode {
             guard after <= before + before / 10 else { throw Finding("\(before >> 20) MiB before became \(after >> 20) MiB after") }
             run.add(unit, rows)
         }
-        throw Run.IsOver()
+        throw Run.Finished()
     }
 
     /// Retains an object for each row, and returns the memory of the process at that time.

@@ -65,7 +65,7 @@ final class Soak {
         case 6: try readAll()
         case 7: try undoing()
         case 8: try exchangeSource()
-        case 9: try lookBack()
+        case 9: try readPinned()
         case 10: try failing()
         default: try residentWork()
         }
@@ -109,7 +109,7 @@ final class Soak {
         do { try context.save() } catch let error as HornbeamError where error.code == .mergeConflict { context.rollback() }
     }
 
-    private func lookBack() throws {
+    private func readPinned() throws {
         if pinned == nil {
             let context = container.newContext()
             try context.setQueryGeneration(from: .current)

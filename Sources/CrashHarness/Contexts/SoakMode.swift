@@ -16,15 +16,15 @@ enum SoakMode: Mode {
         var gauge = SoakGauge()
         do {
             while true {
-                try run.trying("step")
+                try run.beginCase("step")
                 try soak.step()
                 if gauge.isDue { gauge.note(try soak.measure()) }
             }
-        } catch is Run.IsOver {
+        } catch is Run.Finished {
             try soak.judge()
             for line in gauge.lines { Terminal.line("  " + line) }
             if let finding = gauge.finding { throw finding }
-            throw Run.IsOver()
+            throw Run.Finished()
         }
     }
 }

@@ -27,7 +27,7 @@ enum StressMode: Mode {
             throw Finding("only \(tally.conflicts) of \(attempts) saves had a conflict: the load is too low")
         }
         run.add("threads", threads)
-        for number in 0..<attempts { try run.trying("save \(number)") }
+        for number in 0..<attempts { try run.beginCase("save \(number)") }
     }
 
     /// The usual number, and for every fourth seed another one.

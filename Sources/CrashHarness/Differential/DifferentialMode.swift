@@ -9,7 +9,7 @@ enum DifferentialMode: Mode {
     private static let graphOperationsPerRound = 3_000
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        try run.trying("history", as: "histories")
+        try run.beginCase("history", as: "histories")
         if seed % 8 == 5 { return try migrations(seed, run) }
         if seed % 4 == 3 { try graph(seed, run) } else { try engine(seed, run) }
     }
@@ -17,7 +17,7 @@ enum DifferentialMode: Mode {
     private static func engine(_ seed: UInt64, _ run: Run) throws {
         var history = try EngineHistory(choices: ChoiceGenerator(seed: seed))
         var counted = 0
-        while history.operations < operationsPerRound, !run.isOver {
+        while history.operations < operationsPerRound, !run.isFinished {
             for _ in 0..<50 { try history.step() }
             run.add(unit, history.operations - counted)
             counted = history.operations
@@ -26,9 +26,9 @@ enum DifferentialMode: Mode {
     }
 
     private static func migrations(_ seed: UInt64, _ run: Run) throws {
-        for chain in 0 ..< 20 as Range<UInt64> where !run.isOver {
+        for chain in 0 ..< 20 as Range<UInt64> where !run.isFinished {
             let history = try MigrationHistory(seed: seed << 8 | chain)
-            for _ in 0 ..< 8 where !run.isOver {
+            for _ in 0 ..< 8 where !run.isFinished {
                 try history.step()
                 run.add("migrations")
             }

@@ -123,7 +123,7 @@ extension GraphHistory {
         switch Int.random(in: 0..<4, using: &random) {
         case 0, 1: try batchInsert()
         case 2:
-            let question = try PlayerQuestion.random(&random)
+            let question = try PlayerPredicate.random(&random)
             var request = BatchUpdateRequest(Player.self, predicate: question.predicate)
             request.set(Player.score, to: try FetchExpression(format: "score + 1"))
             request.set(Player.isActive, to: false)
@@ -134,7 +134,7 @@ extension GraphHistory {
             }
         default:
             let limit = shown.players.count / 3 + 1
-            let question = try PlayerQuestion.random(&random)
+            let question = try PlayerPredicate.random(&random)
             let doomed = shown.players.filter { question.matches($0.key, $0.value, shown) }
             guard doomed.count < limit else { return }
             try context.execute(BatchDeleteRequest(Player.self, predicate: question.predicate))

@@ -47,7 +47,7 @@ final class GraphHistory {
     /// Executes operations until their number or the limit of the run is reached.
     func perform(operations goal: Int, _ run: Run) throws {
         var counted = 0
-        while operations < goal, !run.isOver {
+        while operations < goal, !run.isFinished {
             do { try step() } catch let error where !(error is Finding) {
                 throw Finding("operation \(operations) throws \(error)")
             }

@@ -32,7 +32,7 @@ enum FlipMode: Mode {
         _ name: @autoclosure () -> String, _ store: any DamagedStore, _ run: Run, _ damage: (SimulatedDisk) -> Void
     ) throws {
         guard run.includes(name()) else { return }
-        try run.trying(name())
+        try run.beginCase(name())
         let disk = store.disk.copy()
         damage(disk)
         let outcome = try store.judge(disk)

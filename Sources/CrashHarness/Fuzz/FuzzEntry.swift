@@ -27,7 +27,7 @@ private enum FuzzEntry {
         sums.seconds = Int((ContinuousClock.now - start) / .seconds(1))
         sums.figures = ["executions": count, "executions of \(target.rawValue), guided by coverage": count]
         sums.commits = [Commit.current]
-        do { try FiguresFile(path).add(sums, to: FuzzMode.name) } catch { Terminal.complain("\(error)") }
+        do { try FiguresFile(path).add(sums, to: FuzzMode.name) } catch { Terminal.printError("\(error)") }
     }
 }
 

@@ -19,7 +19,7 @@ enum FuzzMode: Mode {
                 var input = seeds.randomElement(using: &random)!
                 for _ in 0..<Int.random(in: 1...6, using: &random) { change(&input, &random) }
                 guard run.includes("\(target.rawValue) \(number)") else { continue }
-                try run.trying("\(target.rawValue) \(number)")
+                try run.beginCase("\(target.rawValue) \(number)")
                 run.add("executions of \(target.rawValue)")
                 try target.run(input)
             }

@@ -42,7 +42,7 @@ enum FuzzTarget: String, CaseIterable {
         case .metaBlock: [image.metaBlock]
         case .fileTable, .catalogue, .inner, .indexLeaf, .tableLeaf:
             if case .payload(let record)? = block { [image.payload(of: record)] } else { [] }
-        case .frames: [Self.withoutZeros(image.log?.bytes.dropFirst(LogSeal.headerBytes) ?? [])]
+        case .frames: [Self.withoutZeros(image.log?.bytes.dropFirst(LogChecksums.headerBytes) ?? [])]
         case .lz4: [Array("a a a a a a a a a a a a a a a a a a a a a a".utf8), Self.compressed(Array(repeating: 7, count: 300))]
         case .operations: (1...4).map { seed in (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 31 &* seed) } }
         case .predicate: Self.predicates.map { Array($0.utf8) }

@@ -10,13 +10,13 @@ struct GraphFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
         case keepsNew = "failed sync that keeps the new"
-        case bringsBackOld = "failed sync that brings back the old"
+        case revertsToOld = "failed sync that brings back the old"
 
         var effect: FaultRule.Effect {
             switch self {
             case .error: .fail(.inputOutput)
             case .keepsNew: .failSyncKeepingNew
-            case .bringsBackOld: .failSyncRevertingToOld
+            case .revertsToOld: .failSyncRevertingToOld
             }
         }
     }
@@ -51,9 +51,9 @@ struct GraphFaultTrial: Sendable {
 
     /// Returns false if the workload has no sync with this index.
     private func perform(_ run: Run) throws -> Bool {
-        let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
-        guard isAskedFor else { return index < 100 }
-        try run.trying(name, as: "failing saves of object graphs")
+        let isSelected = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
+        guard isSelected else { return index < 100 }
+        try run.beginCase(name, as: "failing saves of object graphs")
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
         let container = try workload.open(faults)
@@ -65,7 +65,7 @@ struct GraphFaultTrial: Sendable {
                     try GraphTrial.perform(step, in: context)
                 } catch let error as HornbeamError where error.code == .durabilityLost {
                     faults.removeRules()
-                    try goOn(from: step, in: context, container.persistentStoreCoordinator)
+                    try continueAfterFault(from: step, in: context, container.persistentStoreCoordinator)
                 }
                 disk.mark(.acknowledged(UInt64(step)))
                 try expect(step, in: context)
@@ -87,10 +87,10 @@ struct GraphFaultTrial: Sendable {
         enumerator.stride = 29
         do {
             _ = try enumerator.crash(disk) { image in
-                try run.trying(name + " > " + image.name)
+                try run.beginCase(name + " > " + image.name)
                 try workload.judge(image)
             }
-        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.Finished {
             throw failure.cause
         }
     }
@@ -101,7 +101,7 @@ struct GraphFaultTrial: Sendable {
         try GraphTrial.expect(oracle, in: context)
     }
 
-    private func goOn(
+    private func continueAfterFault(
         from step: Int, in context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator
     ) throws {
         guard GraphOracle.kind(step) == .save else {
@@ -119,11 +119,11 @@ struct GraphFaultTrial: Sendable {
         try coordinator.reopenFailedStores()
         try context.save()
         guard !context.hasChanges else { throw Finding("a context still has changes after its save") }
-        try takeBack(step, in: context)
+        try revertInterimChanges(step, in: context)
     }
 
     /// Checks that the changes between failure and reopening are saved, and reverts them.
-    private func takeBack(_ step: Int, in context: ManagedObjectContext) throws {
+    private func revertInterimChanges(_ step: Int, in context: ManagedObjectContext) throws {
         let book = try book(step, in: context)
         switch meanwhile {
         case .nothing: break

@@ -97,7 +97,7 @@ struct HostileField {
     }
 
     private static func log(_ kind: Kind, _ segment: [UInt8]) -> [HostileField] {
-        let frames = LogSeal.frames(of: segment)
+        let frames = LogChecksums.frames(of: segment)
         switch kind {
         case .segmentHeader: return segmentHeader.map { HostileField($0, .log, in: segment) }
         case .logFrame:

@@ -20,7 +20,7 @@ enum HostileMode: Mode {
                     let opening = HostileStore.Opening.allCases.randomElement(using: &random)!
                     let title = "\(kind.rawValue) \(number): \(edits.map(\.name).joined(separator: " and ")) (\(opening))"
                     guard run.includes(title) else { continue }
-                    try run.trying(title)
+                    try run.beginCase(title)
                     run.add("\(number % 2 == 0 ? "alone" : "in pairs"), \(kind.rawValue)")
                     try HostileStore.use(store.image.files(edits.map(\.edit)), opening)
                 }

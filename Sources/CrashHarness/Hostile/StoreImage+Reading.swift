@@ -8,14 +8,14 @@ extension StoreImage {
         let slot = (0..<2).max { block.number($0 * 4096 + 56, 8) < block.number($1 * 4096 + 56, 8) }!
         var meta = Array(block[slot * 4096..<(slot + 1) * 4096])
         let files = try PageFiles(directory: folder, fileSystem: fileSystem, salt: state.salt, nextFile: state.nextPageFile)
-        var taken = Taken(files: files)
+        var collected = ParsedRecords(files: files)
         if state.catalogue.isEmpty {
             (catalogue, fileTable) = (nil, nil)
         } else {
-            catalogue = try taken.takeCatalogue(state.catalogue)
-            fileTable = taken.makeFileTable()
+            catalogue = try collected.parseCatalogue(state.catalogue)
+            fileTable = collected.makeFileTable()
         }
-        records = taken.records
+        records = collected.records
         if let fileTable { meta.set(136, 8, UInt64(records[fileTable].payload.count)) }
         self.meta = meta
         let name = try fileSystem.list(folder).first { $0.hasPrefix("wal-") }
@@ -30,7 +30,7 @@ extension StoreImage {
     }
 
     /// The records that were parsed, children before parents.
-    private struct Taken {
+    private struct ParsedRecords {
         let files: PageFiles
         var records: [Record] = []
 
@@ -50,11 +50,11 @@ extension StoreImage {
         }
 
         /// Adds the record of a node, a large value or the index of a large value, after all records that it references. Returns its number.
-        mutating func take(_ reference: PageReference) throws -> Int {
+        mutating func parse(_ reference: PageReference) throws -> Int {
             var record = try read(reference)
             for offset in Self.references(in: record) {
                 let child = unsafe record.payload.withUnsafeBytes { unsafe PageReference(in: $0, at: offset) }
-                record.links.append(Link(offset: offset, record: try take(child)))
+                record.links.append(Link(offset: offset, record: try parse(child)))
             }
             return add(record)
         }
@@ -75,11 +75,11 @@ extension StoreImage {
             }
         }
 
-        mutating func takeCatalogue(_ reference: PageReference) throws -> Int {
+        mutating func parseCatalogue(_ reference: PageReference) throws -> Int {
             var record = try read(reference)
             for offset in CatalogueLayout(record.payload).roots {
                 let root = unsafe record.payload.withUnsafeBytes { unsafe PageReference(in: $0, at: offset) }
-                if !root.isEmpty { record.links.append(Link(offset: offset, record: try take(root))) }
+                if !root.isEmpty { record.links.append(Link(offset: offset, record: try parse(root))) }
             }
             return add(record)
         }

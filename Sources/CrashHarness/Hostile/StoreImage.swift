@@ -71,7 +71,7 @@ struct StoreImage {
         if let log {
             var content = log.bytes
             if block == .log { content = Array(content.prefix(4096)) + bytes }
-            files[log.name] = LogSeal.sealed(content, edits, length: log.bytes.count)
+            files[log.name] = LogChecksums.sealed(content, edits, length: log.bytes.count)
         }
         return files
     }

@@ -26,11 +26,11 @@ enum KillMode: Mode {
             let trial = KillTrial(level: level, seed: seed, folder: folder)
             // Scheduling determines the moments of the kills. A replay kills the same store as often, but at other moments.
             for _ in 0..<killsPerStore {
-                try run.trying(level.rawValue)
+                try run.beginCase(level.rawValue)
                 run.add("acknowledged commits", try trial.killOnce())
                 run.add("kills at \(level.rawValue) level")
             }
-        } catch let error as Run.IsOver {
+        } catch let error as Run.Finished {
             throw error
         } catch {
             isKept = true
@@ -40,7 +40,7 @@ enum KillMode: Mode {
 
     private static func kill(_ trial: MigrationKillTrial, _ run: Run) throws {
         for _ in 0..<killsPerStore {
-            try run.trying(KillChild.Level.migration.rawValue)
+            try run.beginCase(KillChild.Level.migration.rawValue)
             let outcome = try trial.killOnce()
             run.add("acknowledged migrations", outcome.migrations)
             run.add(outcome.wasInside ? "kills inside migrations" : "kills between migrations")

@@ -33,8 +33,8 @@ struct MigrationFaultTrial {
 
     /// Returns false if the migration has no call with this index.
     private func perform(_ run: Run) throws -> Bool {
-        let isAskedFor = run.includes(name)
-        if isAskedFor { try run.trying(name, as: "failing calls of migrations") }
+        let isSelected = run.includes(name)
+        if isSelected { try run.beginCase(name, as: "failing calls of migrations") }
         let faults = FaultInjector(trial.disk.copy())
         faults.add(FaultRule(kind.effect, calls: kind.calls, after: index, isSticky: isSticky))
         var failure: HornbeamError?
@@ -45,7 +45,7 @@ struct MigrationFaultTrial {
             try container.close()
         } catch let error as HornbeamError { failure = error }
         guard faults.firedCount > 0 else { return false }
-        guard isAskedFor else { return true }
+        guard isSelected else { return true }
         if let failure { try expectName(failure) }
         faults.removeRules()
         // Checks the store in the process that continues, and in a process after it.

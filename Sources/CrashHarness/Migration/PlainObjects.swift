@@ -27,12 +27,12 @@ struct PlainObjects: Equatable {
                 result.objects[object.objectID.reference] = plain
             }
         }
-        result.forgetGone()
+        result.removeMissingLinks()
         return result
     }
 
     /// Removes the keys of deleted objects, because a to-one relationship can still have the ID of one.
-    mutating func forgetGone() {
+    mutating func removeMissingLinks() {
         let known = Set(objects.keys)
         for key in known { objects[key]!.links = objects[key]!.links.mapValues { $0.filter(known.contains) } }
     }

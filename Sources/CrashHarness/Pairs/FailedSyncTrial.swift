@@ -51,20 +51,20 @@ struct FailedSyncTrial {
         let start = disk.operationCount
         faults.add(
             FaultRule(keepsNew ? .failSyncKeepingNew : .failSyncRevertingToOld, site: site, after: index, isSticky: isSticky))
-        let isAskedFor = PairsMode.includes(name, run)
-        if isAskedFor { run.doing(name) }
+        let isSelected = PairsMode.includes(name, run)
+        if isSelected { run.beginPart(name) }
         do { try workload.perform(on: faults, marking: disk, &engine) } catch is EngineError {}
         if let engine { do throws(EngineError) { try engine.close() } catch {} }
         engine = nil
         guard faults.firedCount > 0 else { return false }
-        guard isAskedFor else { return true }
+        guard isSelected else { return true }
         run.add("failing syncs")
         faults.removeRules()
         let endings = EngineOracle.Ending.allCases
-        try workload.oracle.goOn(on: disk, endings[(index + (isSticky ? 1 : 0)) % endings.count], marking: disk)
+        try workload.oracle.continueAfterFault(on: disk, endings[(index + (isSticky ? 1 : 0)) % endings.count], marking: disk)
         try PairsMode.crash(
             disk, after: name, from: disk.firstFailedSync ?? start, PairsMode.enumerator(seed: seed), run,
-            workload.oracle.judgeOneOfMany)
+            workload.oracle.judgeSampled)
         return true
     }
 }

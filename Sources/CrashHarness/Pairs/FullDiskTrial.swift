@@ -38,7 +38,7 @@ struct FullDiskTrial {
     private func perform(_ run: Run) throws {
         let name = "a disk of \(capacity) bytes"
         guard PairsMode.includes(name, run) else { return }
-        run.doing(name)
+        run.beginPart(name)
         let disk = SimulatedDisk()
         disk.capacity = capacity
         let start = try fill(disk)
@@ -107,7 +107,7 @@ struct FullDiskTrial {
         image.disk.capacity = max(capacity, image.disk.used)
         var options = options
         options.createIfMissing = false
-        let engine = try saying("opening") { try Engine.open(EngineOracle.path, fileSystem: image.disk, options: options) }
+        let engine = try describingErrors("opening") { try Engine.open(EngineOracle.path, fileSystem: image.disk, options: options) }
         guard let tree = try engine.snapshot().tree(named: "batches") else { throw Finding("the tree is missing") }
         var batches = try expect(engine, tree, from: 1)
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
@@ -121,10 +121,10 @@ struct FullDiskTrial {
             guard error.code == .full else { throw Finding("putting a batch before deleting: \(error)") }
         }
         // In every eighth image most batches are deleted, so that there is space for the reserve and the log. In the others, only some are deleted.
-        let makesRoom = PairsMode.isOneOf(8, image.name)
+        let makesRoom = PairsMode.isSampled(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {
-            try saying("deleting batch \(number) of \(batches.count)") { try delete(number, from: tree, engine) }
+            try describingErrors("deleting batch \(number) of \(batches.count)") { try delete(number, from: tree, engine) }
             engine.maintain()
         }
         batches.removeFirst(doomed)
@@ -138,7 +138,7 @@ struct FullDiskTrial {
                 throw Finding("putting a batch after deleting: \(error)")
             }
         }
-        try saying("closing") { try engine.close() }
+        try describingErrors("closing") { try engine.close() }
         let again = try Engine.open(EngineOracle.path, fileSystem: image.disk, options: options)
         guard try expect(again, tree, from: batches.first ?? 1) == batches else { throw Finding("the batches after deleting are wrong") }
         try again.close()
@@ -149,7 +149,7 @@ struct FullDiskTrial {
         capacity - disk.used + (disk.files[EngineOracle.path + "/reserve"]?.count ?? 0)
     }
 
-    private func saying<R>(_ what: String, _ body: () throws -> R) throws -> R {
+    private func describingErrors<R>(_ what: String, _ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as EngineError { throw Finding("\(what): \(error)") }
     }
 

@@ -36,7 +36,7 @@ struct KilledCopyTrial {
         for point in start...disk.operationCount where (point + Int(seed / 8)) % stride == 0 {
             let name = "\(kind.rawValue) killed at \(point)"
             guard PairsMode.includes(name, run) else { continue }
-            run.doing(name)
+            run.beginPart(name)
             run.add("copies that were killed")
             let killed = disk.killed(after: point)
             try copyAgain(on: killed)

@@ -14,9 +14,9 @@ enum KilledTrial {
             guard PairsMode.includes(name, run) else { continue }
             run.add("kills that keep the cache")
             let killed = disk.killed(after: point)
-            run.doing(name)
-            try workload.oracle.goOn(on: killed, ending, marking: killed)
-            try PairsMode.crash(killed, after: name, PairsMode.enumerator(seed: seed), run, workload.oracle.judgeOneOfMany)
+            run.beginPart(name)
+            try workload.oracle.continueAfterFault(on: killed, ending, marking: killed)
+            try PairsMode.crash(killed, after: name, PairsMode.enumerator(seed: seed), run, workload.oracle.judgeSampled)
         }
         run.add("workloads killed at every operation")
     }

@@ -33,17 +33,17 @@ enum PairsMode: Mode {
         do {
             _ = try enumerator.crash(disk) { image in
                 // Torn writes have many forms. Each first fault is combined with only some of them.
-                if image.name.contains(":piece "), enumerator.only == nil, !isOneOf(8, image.name + first) { return }
-                try run.trying(first + " > " + image.name, as: unit)
+                if image.name.contains(":piece "), enumerator.only == nil, !isSampled(8, image.name + first) { return }
+                try run.beginCase(first + " > " + image.name, as: unit)
                 try judge(image)
             }
-        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.Finished {
             throw failure.cause
         }
     }
 
     /// Selects about one name out of `count`, by its hash.
-    static func isOneOf(_ count: Int, _ name: String) -> Bool { name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % UInt64(count) == 0 }
+    static func isSampled(_ count: Int, _ name: String) -> Bool { name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % UInt64(count) == 0 }
 
     /// True if the run includes the cases with this first fault.
     static func includes(_ first: String, _ run: Run) -> Bool {
@@ -61,8 +61,8 @@ enum PairsMode: Mode {
 
 extension EngineOracle {
     /// Judges about one image out of eight completely. Of the others, it judges only the recovered transaction and the content.
-    func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
-        if PairsMode.isOneOf(8, image.name) { return try judge(image) }
+    func judgeSampled(_ image: CrashEnumerator.Image) throws {
+        if PairsMode.isSampled(8, image.name) { return try judge(image) }
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
         let found = try newest(in: engine.snapshot())
         guard found >= image.acknowledged, found <= max(image.submitted, image.acknowledged) else {
@@ -72,7 +72,7 @@ extension EngineOracle {
     }
 
     /// Opens a store after a first fault and continues in one of several ways. Marks the acknowledged commits.
-    func goOn(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
+    func continueAfterFault(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
         let engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
         let found = try newest(in: engine.snapshot())
         let promises = disk.promises

@@ -55,11 +55,11 @@ struct TwoCallsTrial {
         let faults = FaultInjector(disk)
         faults.add(FaultRule(kind.first, calls: kind.calls, after: first))
         faults.add(FaultRule(kind.second, calls: kind.calls, after: second))
-        let isAskedFor = PairsMode.includes(name, run)
-        if isAskedFor { run.doing(name) }
+        let isSelected = PairsMode.includes(name, run)
+        if isSelected { run.beginPart(name) }
         try attempt(on: faults, disk)
         let fired = faults.firedCount
-        guard isAskedFor, fired > 0 else { return fired }
+        guard isSelected, fired > 0 else { return fired }
         run.add("two failing calls", fired == 2 ? 1 : 0)
         faults.removeRules()
         try judge(disk, run)
@@ -73,7 +73,7 @@ struct TwoCallsTrial {
         if let engine { do throws(EngineError) { try engine.close() } catch {} }
         engine = nil
         do {
-            try workload.oracle.goOn(on: faults, .commitsAndCloses, marking: disk)
+            try workload.oracle.continueAfterFault(on: faults, .commitsAndCloses, marking: disk)
         } catch let error as EngineError {
             // While calls fail, an error is expected. A wrong result is always a finding.
             guard [.inputOutput, .full, .durabilityLost].contains(error.code) else { throw error }
@@ -85,11 +85,11 @@ struct TwoCallsTrial {
         var enumerator = CrashEnumerator(seed: workload.oracle.seed)
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
-        try PairsMode.crash(disk, after: name, from: disk.operationCount, enumerator, run, workload.oracle.judgeOneOfMany)
+        try PairsMode.crash(disk, after: name, from: disk.operationCount, enumerator, run, workload.oracle.judgeSampled)
         let promises = disk.promises
         let live = name + " > as the process left it"
         guard run.includes(live) else { return }
-        try run.trying(live, as: PairsMode.unit)
+        try run.beginCase(live, as: PairsMode.unit)
         try workload.oracle.judge(
             CrashEnumerator.Image(
                 disk: disk.copy(), acknowledged: promises.acknowledged, submitted: promises.submitted, name: live, depth: 0))

@@ -21,11 +21,11 @@ struct HarnessOptions {
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else { throw UsageError("'\(word)' is one word too many") }
             guard let value = rest.popFirst() else { throw UsageError("\(word) needs a value") }
-            try take(String(word.dropFirst(2)), value)
+            try set(String(word.dropFirst(2)), value)
         }
     }
 
-    private mutating func take(_ name: String, _ value: String) throws {
+    private mutating func set(_ name: String, _ value: String) throws {
         switch name {
         case "seconds": seconds = try Self.number(value, name) { $0 > 0 }
         case "count": count = try Self.number(value, name) { $0 > 0 }

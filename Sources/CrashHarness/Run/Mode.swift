@@ -7,14 +7,14 @@ protocol Mode {
     static var name: String { get }
     /// One line of the usage text.
     static var summary: String { get }
-    /// The figure that `--count` limits, such as "crash images". `Run.trying` increments it.
+    /// The figure that `--count` limits, such as "crash images". `Run.beginCase` increments it.
     static var unit: String { get }
     /// The options that only this mode reads, from `HarnessOptions.extras`.
     static var extras: [String] { get }
 
-    /// Executes one round. Before each case, it passes the name of the case to `run.trying`. Equal seeds make equal rounds.
+    /// Executes one round. Before each case, it passes the name of the case to `run.beginCase`. Equal seeds make equal rounds.
     ///
-    /// Throws if a case fails. It must rethrow errors of `trying`.
+    /// Throws if a case fails. It must rethrow errors of `beginCase`.
     static func round(_ seed: UInt64, _ run: Run) throws
 }
 

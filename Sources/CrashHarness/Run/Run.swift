@@ -2,8 +2,8 @@ import Foundation
 
 /// One run of a mode: rounds with ascending seeds until the limit of time or count is reached. Collects figures.
 final class Run {
-    /// Thrown by `trying` when the limit of time or count is reached. A round rethrows it.
-    struct IsOver: Error {}
+    /// Thrown by `beginCase` when the limit of time or count is reached. A round rethrows it.
+    struct Finished: Error {}
 
     let mode: any Mode.Type
     let options: HarnessOptions
@@ -38,9 +38,9 @@ final class Run {
 
     /// Records that a case begins, by its name for `--replay`. Increments a figure, by default the mode's unit.
     ///
-    /// Throws `IsOver` if the limit is reached. A replay counts only the requested case.
-    func trying(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
-        if let count = options.count, figures[mode.unit, default: 0] >= count { throw IsOver() }
+    /// Throws `Finished` if the limit is reached. A replay counts only the requested case.
+    func beginCase(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
+        if let count = options.count, figures[mode.unit, default: 0] >= count { throw Finished() }
         casesUntilClock -= 1
         if casesUntilClock <= 0 { try lookAtClock() }
         current = name()
@@ -49,13 +49,13 @@ final class Run {
     }
 
     /// Records the current part of a long case as a sign of progress. Counts nothing.
-    func doing(_ part: String) {
+    func beginPart(_ part: String) {
         current = part
         trail?.note(seed, part)
     }
 
     /// True if the limit of time or count is reached. For a round that counts several hundred operations at once.
-    var isOver: Bool {
+    var isFinished: Bool {
         if let count = options.count, figures[mode.unit, default: 0] >= count { return true }
         do {
             try lookAtClock()
@@ -93,7 +93,7 @@ final class Run {
     private func lookAtClock() throws {
         casesUntilClock = 16
         let now = ContinuousClock.now
-        if let deadline, now >= deadline { throw IsOver() }
+        if let deadline, now >= deadline { throw Finished() }
         progress.update(figures[mode.unit, default: 0], mode.unit, now - start, of: share(now))
     }
 
@@ -117,7 +117,7 @@ final class Run {
                 if options.replay != nil { break }
                 seed += 1
             }
-        } catch is IsOver {
+        } catch is Finished {
             rounds += 1
         } catch {
             finding = error
@@ -131,7 +131,7 @@ final class Run {
             }
             return 0
         }
-        Terminal.complain("finding: \(finding)\nreplay: \(options.replayCommand(seed, current))")
+        Terminal.printError("finding: \(finding)\nreplay: \(options.replayCommand(seed, current))")
         return 1
     }
 

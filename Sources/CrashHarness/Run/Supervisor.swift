@@ -65,7 +65,7 @@ struct Supervisor {
     }
 
     private func finding(_ what: String, _ trail: Trail) throws -> Int32 {
-        Terminal.complain("finding: \(what)\nreplay: \(options.replayCommand(trail.seed, trail.name))")
+        Terminal.printError("finding: \(what)\nreplay: \(options.replayCommand(trail.seed, trail.name))")
         var sums = FiguresFile.ModeSums()
         sums.runs = 1
         sums.findings = 1

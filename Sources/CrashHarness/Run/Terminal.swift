@@ -3,7 +3,7 @@ import Foundation
 /// Standard output and error, unbuffered.
 enum Terminal {
     static func line(_ text: String) { write(text + "\n", to: 1) }
-    static func complain(_ text: String) { write(text + "\n", to: 2) }
+    static func printError(_ text: String) { write(text + "\n", to: 2) }
 
     static func write(_ text: String, to descriptor: Int32) {
         FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(Data(text.utf8))

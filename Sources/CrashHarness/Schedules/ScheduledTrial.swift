@@ -31,7 +31,7 @@ final class ScheduledTrial: Sendable {
             case .writer(let count, let isLazy):
                 for _ in 0..<count { try commit(isLazy ? lazily : .full) }
             case .waverer:
-                try waver()
+                try abortChanges()
                 try commit(.full)
             case .checkpoint(let count): for _ in 0..<count { try engine.checkpoint() }
             case .upkeep(let count): for _ in 0..<count { engine.maintain() }
@@ -55,7 +55,7 @@ final class ScheduledTrial: Sendable {
     }
 
     /// Makes the changes of the next transaction and aborts it.
-    private func waver() throws {
+    private func abortChanges() throws {
         let transaction = try engine.begin()
         try oracle.change(transaction, try oracle.next(for: transaction))
         transaction.abort()

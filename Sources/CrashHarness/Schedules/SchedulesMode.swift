@@ -38,7 +38,7 @@ enum SchedulesMode: Mode {
     }
 
     private static func check(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
-        try run.trying(schedule.description)
+        try run.beginCase(schedule.description)
         let result = try workload.perform(schedule)
         run.add("points", result.points)
         run.add("switches", result.switchCount)
@@ -49,7 +49,7 @@ enum SchedulesMode: Mode {
     }
 
     private static func replay(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
-        try run.trying(schedule.description)
+        try run.beginCase(schedule.description)
         Terminal.line(workload.description)
         let result = try workload.perform(schedule)
         Terminal.line(result.trace)

@@ -5,7 +5,7 @@ import HornbeamSimulation
 struct BackupTrial {
     private static let path = "backup.hornbeam"
     /// The number that marks the backup among the commits. No workload has so many transactions.
-    private static let promise: UInt64 = 1 << 32
+    private static let backupNumber: UInt64 = 1 << 32
 
     let workload: SimulatedWorkload
 
@@ -14,9 +14,9 @@ struct BackupTrial {
     func perform(on fileSystem: any FileSystem, marking disk: SimulatedDisk) throws {
         var engine: Engine?
         try workload.perform(on: fileSystem, marking: disk, &engine)
-        disk.mark(.submitted(Self.promise))
+        disk.mark(.submitted(Self.backupNumber))
         try engine?.backup(to: Self.path)
-        disk.mark(.acknowledged(Self.promise))
+        disk.mark(.acknowledged(Self.backupNumber))
     }
 
     /// Judges the store, and also the backup if a folder with its name exists.
@@ -26,8 +26,8 @@ struct BackupTrial {
             CrashEnumerator.Image(
                 disk: image.disk, acknowledged: min(image.acknowledged, newest), submitted: min(image.submitted, newest),
                 name: image.name, depth: image.depth))
-        let isPromised = image.acknowledged == Self.promise
-        guard try isPromised || image.disk.exists(Self.path) else { return }
+        let isAcknowledged = image.acknowledged == Self.backupNumber
+        guard try isAcknowledged || image.disk.exists(Self.path) else { return }
         let backup = try Engine.open(Self.path, fileSystem: image.disk, options: workload.oracle.options)
         let found = try workload.oracle.newest(in: backup.snapshot())
         guard found == newest else { throw Finding("the backup ends with transaction \(found)") }

@@ -55,22 +55,22 @@ struct FaultTrial {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
         faults.add(FaultRule(kind.effect, calls: kind.calls, after: index, isSticky: isSticky))
-        let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
-        if isAskedFor { try run.trying(name, as: "failing calls") }
+        let isSelected = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
+        if isSelected { try run.beginCase(name, as: "failing calls") }
         var engine: Engine?
         var failure: EngineError?
         do { try workload.perform(on: faults, marking: disk, &engine) } catch let error as EngineError { failure = error }
         guard faults.firedCount > 0 else { return false }
-        guard isAskedFor else { return true }
+        guard isSelected else { return true }
         faults.removeRules()
-        try goOn(engine, after: failure, disk)
+        try continueAfterFault(engine, after: failure, disk)
         engine = nil
         try judge(disk, run)
         return true
     }
 
     /// Checks that the engine still works: readable data stays readable, and a store that is not poisoned accepts further commits.
-    private func goOn(_ engine: Engine?, after failure: EngineError?, _ disk: SimulatedDisk) throws {
+    private func continueAfterFault(_ engine: Engine?, after failure: EngineError?, _ disk: SimulatedDisk) throws {
         guard let engine else { return }
         try workload.oracle.expectSound(engine)
         do throws(EngineError) {
@@ -113,10 +113,10 @@ struct FaultTrial {
         }
         do {
             _ = try enumerator.crash(disk) { image in
-                try run.trying(name + " > " + image.name)
+                try run.beginCase(name + " > " + image.name)
                 try isLying ? oracle.judgeAfterLies(image) : oracle.judge(image)
             }
-        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.Finished {
             throw failure.cause
         }
     }

@@ -24,7 +24,7 @@ enum SimulateMode: Mode {
             let workload = try GraphWorkload(seed: seed)
             switch seed / 8 % 8 {
             case 3: try GraphFaultTrial.all(of: workload, run)
-            case 7: try JointFaultTrial.all(run)
+            case 7: try TwoStoreFaultTrial.all(run)
             default: try crash(workload, seed, run)
             }
         default: try crash(SimulatedWorkload(seed: seed), seed, run)
@@ -81,11 +81,11 @@ enum SimulateMode: Mode {
         enumerator.only = run.options.replay
         do {
             let report = try enumerator.crash(disk) { image in
-                try run.trying(image.name, as: image.depth == 0 ? unit : nested)
+                try run.beginCase(image.name, as: image.depth == 0 ? unit : nested)
                 try judge(image)
             }
             run.add("crash points", report.points)
-        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.Finished {
             throw failure.cause
         }
     }

@@ -13,7 +13,7 @@ enum SyncsMode: Mode {
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         for site in SyncSite.allCases where run.includes(site.rawValue) {
-            try run.trying(site.rawValue)
+            try run.beginCase(site.rawValue)
             guard let loss = try loss(without: site, from: seed, run) else {
                 throw Finding("nothing was lost without the sync \(site.rawValue) in \(workloadsMax) workloads")
             }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
             while try !request.fill(row) { result.count(try row.write(), store) }
             try writer.finish()
         }
-        try takeInBatch()
+        try mergeBatchChanges()
         return result
     }
 
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
         update.origin = batchOrigin
         var result = BatchResult(request.resultType)
         for store in try storesForBatch(fetch) { result.add(try reportingConflicts { try store.update(update) }, store) }
-        try takeInBatch()
+        try mergeBatchChanges()
         return result
     }
 
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
             delete.request = fetch
             result.add(try store.delete(delete), store)
         }
-        try takeInBatch()
+        try mergeBatchChanges()
         return result
     }
 
@@ -140,8 +140,8 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeInBatch() throws {
-        if follows { try advance() }
+    private func mergeBatchChanges() throws {
+        if mergesAutomatically { try advance() }
     }
 
     private func reportingConflicts<Result>(_ advice: String = "", _ body: () throws -> Result) throws -> Result {

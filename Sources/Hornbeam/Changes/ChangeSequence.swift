@@ -12,19 +12,19 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 
     init(_ mailbox: ChangeMailbox) { self.mailbox = mailbox }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox, bell: mailbox.bell.makeAsyncIterator()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox, wakeUps: mailbox.wakeUps.makeAsyncIterator()) }
 
     /// Waits for the next changes. The iteration ends when the store is closed or the task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let mailbox: ChangeMailbox
-        fileprivate var bell: AsyncStream<Void>.Iterator
+        fileprivate var wakeUps: AsyncStream<Void>.Iterator
 
         public mutating func next() async -> ObjectChanges? { await next(isolation: nil) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectChanges? {
             while true {
-                if let changes = mailbox.take() { return changes }
-                guard await bell.next(isolation: actor) != nil else { return mailbox.take() }
+                if let changes = mailbox.dequeue() { return changes }
+                guard await wakeUps.next(isolation: actor) != nil else { return mailbox.dequeue() }
             }
         }
     }
@@ -34,12 +34,12 @@ public struct ChangeSequence: AsyncSequence, Sendable {
 final class ChangeMailbox: Sendable {
     private let limit: Int
     private let waiting = Guarded<ObjectChanges?>(nil)
-    let bell: AsyncStream<Void>
-    private let rope: AsyncStream<Void>.Continuation
+    let wakeUps: AsyncStream<Void>
+    private let wakeUpContinuation: AsyncStream<Void>.Continuation
 
     init(limit: Int = 65_536) {
         self.limit = limit
-        (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (wakeUps, wakeUpContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// - Parameter count: The number of objects in `changes`; if unknown, the largest integer. If the limit is exceeded, `changes` is
@@ -50,11 +50,11 @@ final class ChangeMailbox: Sendable {
             let new = isTooMuch ? ObjectChanges(invalidatedAll: true, transaction: transaction) : changes()
             if isTooMuch || waiting == nil { waiting = new } else { waiting?.append(new) }
         }
-        rope.yield()
+        wakeUpContinuation.yield()
     }
 
     /// Returns the waiting changes and removes them; nil if no change remains, as after an insertion and a deletion of the same object.
-    func take() -> ObjectChanges? {
+    func dequeue() -> ObjectChanges? {
         waiting.withLock { waiting in
             defer { waiting = nil }
             return waiting?.isEmpty == false ? waiting : nil
@@ -62,7 +62,7 @@ final class ChangeMailbox: Sendable {
     }
 
     /// Ends the sequence after its reader has received the waiting changes.
-    func finish() { rope.finish() }
+    func finish() { wakeUpContinuation.finish() }
 }
 
 /// A weak reference to a mailbox. The reader of the sequence owns the mailbox.

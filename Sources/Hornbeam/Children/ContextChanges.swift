@@ -66,16 +66,16 @@ extension ManagedObjectContext {
     ///
     /// The order of the steps is: new objects, values, relationships with both ends, orders of members, deletions with their
     /// delete rules. The delete rules thus include members that exist only in this context.
-    func take(_ changes: ContextChanges) {
+    func apply(_ changes: ContextChanges) {
         let pairs = changes.changes.map { (receiver(of: $0), $0) }
         for (object, change) in pairs {
             for (index, value) in change.values where object.scope.properties[index].isAttribute {
                 object.assign(value, to: object.scope.properties[index])
             }
         }
-        for (object, change) in pairs { takeDestinations(of: change, into: object) }
-        for (object, change) in pairs { takeMembers(of: change, into: object) }
-        for (object, change) in pairs { takeOrders(of: change, into: object) }
+        for (object, change) in pairs { applyDestinations(of: change, into: object) }
+        for (object, change) in pairs { applyMembers(of: change, into: object) }
+        for (object, change) in pairs { applyOrders(of: change, into: object) }
         for (object, change) in pairs {
             guard let brought = change.upserted else { continue }
             tracker.upserted.insert(ObjectIdentifier(object))
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
             if object.state.contains(.deleted) {
                 insert(object)
             } else if object.state.contains(.gone) {
-                revive(object)
+                reinsert(object)
             }
             return object
         }
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    private func takeDestinations(of change: ContextChanges.Change, into object: ManagedObject) {
+    private func applyDestinations(of change: ContextChanges.Change, into object: ManagedObject) {
         for (index, value) in change.values where object.scope.properties[index].isToOne {
             let property = object.scope.properties[index]
             if case .objectID(let id) = value {
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeMembers(of change: ContextChanges.Change, into object: ManagedObject) {
+    private func applyMembers(of change: ContextChanges.Change, into object: ManagedObject) {
         for (index, members) in change.members {
             let property = object.scope.properties[index]
             if let inverse = property.inverse, !inverse.isToMany { continue }
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeOrders(of change: ContextChanges.Change, into object: ManagedObject) {
+    private func applyOrders(of change: ContextChanges.Change, into object: ManagedObject) {
         for (index, members) in change.members {
             guard let order = members.order else { continue }
             let property = object.scope.properties[index]

@@ -30,22 +30,22 @@ extension ManagedObjectContext {
     func parentObject(forKey key: UInt64) -> ManagedObject? {
         var above = parent
         while let context = above {
-            if let object = context.registry[key], object.isOwnView { return object }
+            if let object = context.registry[key], object.differsFromRow { return object }
             above = context.parent
         }
         return nil
     }
 
     /// The object with a temporary ID in an ancestor context.
-    func objectAbove(_ id: ManagedObjectID) -> ManagedObject? {
+    func objectInAncestor(_ id: ManagedObjectID) -> ManagedObject? {
         guard let parent else { return nil }
-        return parent.registeredObject(for: id) ?? parent.objectAbove(id)
+        return parent.registeredObject(for: id) ?? parent.objectInAncestor(id)
     }
 
     /// The parent's current values of an object; nil if it is deleted in the parent or in the store.
     func parentRow(of object: ManagedObject) throws -> RowValues? {
         if let source = parentObject(forKey: object.registryKey) {
-            return source.isDeleted || source.state.contains(.detached) ? nil : source.shownRow
+            return source.isDeleted || source.state.contains(.detached) ? nil : source.currentRow
         }
         guard let parent, !object.state.contains(.temporary) else { return nil }
         return try parent.readingSnapshot()[object.scope.slot]?.values(object.scope.entity, object.key)
@@ -53,17 +53,17 @@ extension ManagedObjectContext {
 
     /// Merges the parent's changes. Unchanged objects become faults. For changed objects, the parent's values become the originals of the
     /// pending changes, unless both contexts changed the same property. A watched object keeps its values.
-    func followParent() -> MergedChanges {
+    func mergeParentChanges() -> MergedChanges {
         var merged = MergedChanges()
         guard let parent, family.parentEditsSeen != parent.edits else { return merged }
         family.parentEditsSeen = parent.edits
         guard automaticallyMergesChangesFromParent else { return merged }
-        merged.isElsewhere = true
+        merged.includesUnregistered = true
         tracker.noteEdit()
         for object in registry.objects where !object.isInserted && !object.state.contains(.watched) {
             if object.hasChanges {
-                if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row) }
-            } else if object.isOwnView || parentObject(forKey: object.registryKey) != nil {
+                if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row) }
+            } else if object.differsFromRow || parentObject(forKey: object.registryKey) != nil {
                 object.record = nil
                 object.hint = RowHint()
                 object.state.remove(.gone)
@@ -77,14 +77,14 @@ extension ManagedObjectContext {
     }
 
     /// Called when the parent has saved changes that this context has read. Reads now use the saved rows.
-    func followSave() {
-        mergeByItself { try move() }
-        followSaveBelow()
+    func readSavedSnapshot() {
+        mergeAutomatically { try move() }
+        descendantsReadSavedSnapshot()
     }
 
     /// Switches the descendant contexts to the snapshot that this context has saved.
-    func followSaveBelow() {
-        for child in family.children { child.context?.followSave() }
+    func descendantsReadSavedSnapshot() {
+        for child in family.children { child.context?.readSavedSnapshot() }
     }
 
     /// Replaces the temporary IDs of new objects by permanent ones, in this context and its descendants.
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
     /// True if the object's values are not only those of its row. This includes transient values: a child shows them even if there are no changes.
-    final var isOwnView: Bool {
+    final var differsFromRow: Bool {
         if hasChanges || !state.isDisjoint(with: [.gone, .temporary]) { return true }
         guard let record else { return false }
         return record.frozenRow != nil || !record.held.isDisjoint(with: scope.shape.transient)
@@ -114,7 +114,7 @@ extension ManagedObject {
     }
 
     /// The values of attributes and to-one relationships in memory, including transient ones.
-    final var shownRow: RowValues {
+    final var currentRow: RowValues {
         RowValues(
             version: record?.version ?? storedVersion(),
             values: scope.properties.map { $0.isToMany ? .null : currentValue(of: $0) })
@@ -124,14 +124,14 @@ extension ManagedObject {
     final func fillFromParent() -> Bool {
         guard scope.isNested else { return false }
         guard let source = parentObject else {
-            if state.contains(.temporary) { markGone() }
+            if state.contains(.temporary) { markRowMissing() }
             return state.contains(.gone)
         }
         if source.isDeleted || source.state.contains(.detached) {
-            markGone()
+            markRowMissing()
         } else {
             let record = record ?? ObjectRecord(propertyCount: scope.properties.count)
-            record.frozenRow = source.shownRow
+            record.frozenRow = source.currentRow
             self.record = record
             becomeRealised()
         }

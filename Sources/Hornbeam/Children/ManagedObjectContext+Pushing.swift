@@ -14,20 +14,20 @@ extension ManagedObjectContext {
         }
         tracker.objects.compact()
         let saved = tracker.objects.all
-        let changes = ContextChanges(saved, upserted: broughtProperties)
-        let announcement = AskedName.didSaveObjectIDs.isAsked ? announcement(of: saved) : nil
+        let changes = ContextChanges(saved, upserted: upsertedProperties)
+        let notificationChanges = RequestedName.didSaveObjectIDs.isRequested ? notificationChanges(of: saved) : nil
         parent.processPendingChanges()
-        parent.take(changes)
+        parent.apply(changes)
         parent.processPendingChanges()
-        for object in saved { settlePushed(object) }
+        for object in saved { markSavedToParent(object) }
         tracker.objects.removeAll()
         tracker.upserted.removeAll()
-        concludeMerges()
+        finishMergeReport()
         family.parentEditsSeen = parent.edits
         tracker.noteEdit()
         for object in saved { object.didSave() }
-        for object in saved where object.state.contains(.deleted) { dismiss(object) }
-        if let announcement { post(.didSaveObjectIDs, DidSave(changes: announcement), announcement) }
+        for object in saved where object.state.contains(.deleted) { detachDeleted(object) }
+        if let notificationChanges { post(.didSaveObjectIDs, DidSave(changes: notificationChanges), notificationChanges) }
         sweepIfDue()
     }
 
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
             objectIDs: conflicts.map(\.0.objectID), details: details, underlyingError: refused)
     }
 
-    private func announcement(of saved: [ManagedObject]) -> ObjectChanges {
+    private func notificationChanges(of saved: [ManagedObject]) -> ObjectChanges {
         ObjectChanges(
             inserted: Set(saved.filter { $0.isInserted && !$0.isDeleted }.map(\.objectID)),
             updated: Set(saved.filter(\.isUpdated).map(\.objectID)),
@@ -80,14 +80,14 @@ extension ManagedObjectContext {
     }
 
     /// Marks the object as equal to the parent's object.
-    private func settlePushed(_ object: ManagedObject) {
-        object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
+    private func markSavedToParent(_ object: ManagedObject) {
+        object.state.remove([.inserted, .updated, .tracked, .touched, .changedSinceWillSave, .watched])
         guard !object.state.contains(.deleted) else { return }
         object.hint = RowHint()
         object.record = nil
         guard let source = parentObject(forKey: object.registryKey) else { return }
         let record = ObjectRecord(propertyCount: object.scope.properties.count)
-        record.frozenRow = source.shownRow
+        record.frozenRow = source.currentRow
         object.record = record
     }
 }

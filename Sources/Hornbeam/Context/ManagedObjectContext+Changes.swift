@@ -17,14 +17,14 @@ extension ManagedObjectContext {
     /// Marks an object as changed. Called by every change.
     func noteChange(of object: ManagedObject, isNew: Bool = false) {
         require(
-            !role.isAfterlife,
+            !role.isDetachedReader,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
         if tracker.note(object, isNew: isNew) { tracker.eventBegan?() }
     }
 
     /// Clears `updated` if the values equal those of the store again.
-    func settleUpdatedState(of object: ManagedObject) {
+    func clearUpdatedIfUnchanged(of object: ManagedObject) {
         guard object.state.contains(.updated), !object.state.contains(.inserted) else { return }
         if object.record?.changed.isEmpty ?? true { object.state.remove(.updated) }
     }
@@ -51,50 +51,50 @@ extension ManagedObjectContext {
         // A copy: reading a value may call a hook that changes other objects.
         let views = tracker.objects.views
         for (object, _, _) in past.touched {
-            settleUpdatedState(of: object)
+            clearUpdatedIfUnchanged(of: object)
             object.state.remove(.touched)
             views.note(object)
         }
         postObjectsDidChange(past)
         for (object, _, _) in past.touched {
             object.record?.changedInEvent.removeAll()
-            if !object.hasChanges { tracker.objects.noteIdle() }
+            if !object.hasChanges { tracker.objects.countUnchanged() }
         }
     }
 
     /// Called at the end of a `perform`: processes pending changes and releases unused objects (MOC-2).
-    func endOfEvent() {
+    func endEvent() {
         processPendingChanges()
-        forgetAhead()
+        releaseReadAhead()
         sweepIfDue()
     }
 
     /// Called at the end of the main actor's turn. The view context and its descendants process their pending changes, and the descendants merge the
     /// changes of their parents.
-    func endOfTurn() {
+    func endMainActorTurn() {
         processPendingChanges()
         for child in family.children.compactMap(\.context) {
-            if child.automaticallyMergesChangesFromParent { child.mergeByItself { try child.mergeChanges() } }
-            child.endOfTurn()
+            if child.automaticallyMergesChangesFromParent { child.mergeAutomatically { try child.mergeChanges() } }
+            child.endMainActorTurn()
         }
     }
 
     /// Called between two uses of the context. A context that merges automatically switches to the newest snapshot. One without objects releases
     /// its snapshot, which would keep old pages from being freed.
-    func rest() {
+    func becomeIdle() {
         sweepIfDue()
         guard !reading.isPinned else { return }
         if registry.count == 0, observers.isEmpty {
-            merging.inbox.skip()
-            reading.isAway = false
+            merging.changeQueue.skip()
+            reading.needsFullMerge = false
             snapshot = nil
         } else if automaticallyMergesChangesFromParent {
-            mergeByItself { try advance() }
+            mergeAutomatically { try advance() }
         }
     }
 
     /// Runs a merge for which no caller can receive an error. A failure is passed to `onMergeFailure`.
-    func mergeByItself(_ merge: () throws -> Void) {
+    func mergeAutomatically(_ merge: () throws -> Void) {
         do {
             try merge()
             merging.lastFailure = nil
@@ -108,10 +108,10 @@ extension ManagedObjectContext {
 
     /// Releases unused objects, including those that were read ahead.
     func sweep() {
-        forgetAhead()
+        releaseReadAhead()
         let count = registry.count
         registry.sweep()
-        FreedMemory.giveBack(after: count - registry.count)
+        FreedMemory.returnToSystem(after: count - registry.count)
     }
 
     func sweepIfDue() {

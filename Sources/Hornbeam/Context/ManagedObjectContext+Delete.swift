@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     }
 
     /// Removes unsaved objects that were deleted, unless a `deny` rule protects them.
-    func forgetUnsavedDeletions() {
+    func removeUnsavedDeletions() {
         let unsaved = tracker.objects.all.filter { $0.state.isSuperset(of: [.inserted, .deleted]) }
         guard !unsaved.isEmpty else { return }
         for object in unsaved { forget(object) }
@@ -95,6 +95,6 @@ extension ManagedObjectContext {
 extension ManagedObject {
     /// Detaches the object from its context and discards its changes.
     final func detach() {
-        state = state.subtracting([.inserted, .updated, .deleted, .watched, .stirred]).union(.detached)
+        state = state.subtracting([.inserted, .updated, .deleted, .watched, .changedSinceWillSave]).union(.detached)
     }
 }

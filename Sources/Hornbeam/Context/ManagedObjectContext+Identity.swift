@@ -20,12 +20,12 @@ extension ManagedObjectContext {
             misuse(
                 "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.")
         }
-        if id.isTemporaryID, let above = objectAbove(id) {
+        if id.isTemporaryID, let above = objectInAncestor(id) {
             let scope = scope(at: entity.index, in: above.scope.slot)
             return makeFault(scope, key: id.reference, hint: RowHint(), state: [.fault, .temporary])
         }
         guard !id.isTemporaryID, let slot = slot(of: id) else {
-            return makeStranger(scope(at: entity.index), key: id.reference)
+            return makeDetachedObject(scope(at: entity.index), key: id.reference)
         }
         return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
     }
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         var hint = RowHint()
         guard let cells = scope.cells, try cells.find(id.reference, &hint) else { return nil }
         let object = makeFault(scope, key: id.reference, hint: hint)
-        noteLookUp(of: object)
+        recordLookup(of: object)
         object.becomeRealised()
         cells.fetchTexts(hint)
         return object
@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
         ids.map { id in
             let object = object(with: id)
-            if object.isFault, !object.isPlaceKnown, !object.state.contains(.temporary) { object.hint = place(of: object.key, in: object.scope) }
+            if object.isFault, !object.isRowLocated, !object.state.contains(.temporary) { object.hint = place(of: object.key, in: object.scope) }
             return object
         }
     }
@@ -139,12 +139,12 @@ extension ManagedObjectContext {
         _ scope: EntityScope, key: UInt64, hint: RowHint, state: ObjectState = .fault
     ) -> ManagedObject {
         let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: state))
-        if !role.isAfterlife { registry.insert(object, at: key >> 63 == 0 ? key | scope.keyBits : key) }
+        if !role.isDetachedReader { registry.insert(object, at: key >> 63 == 0 ? key | scope.keyBits : key) }
         return object
     }
 
     /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID of another store.
-    private func makeStranger(_ scope: EntityScope, key: UInt64) -> ManagedObject {
+    private func makeDetachedObject(_ scope: EntityScope, key: UInt64) -> ManagedObject {
         scope.objectClass.init(
             ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))
     }
@@ -172,7 +172,7 @@ extension ManagedObjectContext {
         let temporary = objects.filter { $0.state.contains(.temporary) && !$0.isDetached }
         guard !temporary.isEmpty else { return }
         let stack = persistentStoreCoordinator.stack
-        try placeNewObjects(in: stack)
+        try assignStoresToNewObjects(in: stack)
         var changes: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference) in try reserveKeys(for: temporary, in: stack) { changes[object.objectID] = objectID(reference) }
         var outermost = self

@@ -45,7 +45,7 @@ extension ManagedObjectContext {
         object.undoStack?.register(.undelete(object))
         noteChange(of: object)
         object.state.remove(.deleted)
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 
     /// The initial state of a new object of a class that is bound to exactly one entity.
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
     }
 
     /// Marks an object whose row is deleted as new. The next save inserts it with its ID and its current values.
-    func revive(_ object: ManagedObject) {
+    func reinsert(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         if let old = object.record {
             for index in record.held {

@@ -50,12 +50,12 @@ extension ManagedObjectContext {
         let result: Result
         if let parent { result = try parent.throwingFailures(of: read) } else { result = try read() }
         guard failures.total != total, let failure = failures.last else { return result }
-        failures.withdraw(since: count)
+        failures.removeThrown(since: count)
         throw failure
     }
 
     /// Runs a read outside a getter. If it fails, records the failure and returns nil. A removed store is not a failure.
-    func noting<Result>(_ object: ManagedObject, _ read: () throws -> Result?) -> Result? {
+    func recordingFailure<Result>(_ object: ManagedObject, _ read: () throws -> Result?) -> Result? {
         do { return try read() } catch {
             if (error as? HornbeamError)?.code != .closed { noteFailure(error, of: object) }
             return nil

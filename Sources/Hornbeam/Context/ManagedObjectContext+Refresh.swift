@@ -27,15 +27,15 @@ extension ManagedObjectContext {
     /// The changes by a rollback, from the state that observers know: they have not been notified of the current event.
     private var changesOfRollback: ObjectChanges {
         var changes = ObjectChanges()
-        let untold = tracker.event.new
+        let notNotified = tracker.event.new
         let states = Dictionary(uniqueKeysWithValues: tracker.event.touched.map { (ObjectIdentifier($0.object), $0.before) })
         for object in tracker.objects.all {
-            let told = states[ObjectIdentifier(object)] ?? object.state
+            let notifiedState = states[ObjectIdentifier(object)] ?? object.state
             if object.isInserted {
-                if !untold.contains(ObjectIdentifier(object)), !told.contains(.deleted) { changes.deleted.insert(object.objectID) }
-            } else if told.contains(.deleted) {
+                if !notNotified.contains(ObjectIdentifier(object)), !notifiedState.contains(.deleted) { changes.deleted.insert(object.objectID) }
+            } else if notifiedState.contains(.deleted) {
                 changes.inserted.insert(object.objectID)
-            } else if told.contains(.updated) || object.hasChanges {
+            } else if notifiedState.contains(.updated) || object.hasChanges {
                 changes.refreshed.insert(object.objectID)
             }
         }
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     }
 
     private func restore(_ object: ManagedObject) {
-        object.state.remove([.updated, .deleted, .stirred, .watched, .failed])
+        object.state.remove([.updated, .deleted, .changedSinceWillSave, .watched, .failed])
         guard let record = object.record else { return }
         defer { observers.hub?.noteChange(object) }
         record.discardChanges()
@@ -65,13 +65,13 @@ extension ManagedObjectContext {
         }
         let count = registry.count
         registry.removeAll()
-        FreedMemory.giveBack(after: count)
-        forgetAhead()
+        FreedMemory.returnToSystem(after: count)
+        releaseReadAhead()
         tracker.forget()
         failures = ReadFailures()
-        merging.inbox.skip()
+        merging.changeQueue.skip()
         snapshot = nil
-        reading.isAway = false
+        reading.needsFullMerge = false
         merging.report = MergeReport()
         saving.doubt = nil
         postObjectsDidChange(ObjectChanges(invalidatedAll: true))
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()
         guard object.managedObjectContext === self, !object.isInserted else { return }
-        renew(object, mergeChanges: mergeChanges, settling: true)
+        reread(object, mergeChanges: mergeChanges, settling: true)
         tracker.event.refreshed.insert(object.objectID)
     }
 
@@ -98,16 +98,16 @@ extension ManagedObjectContext {
         processPendingChanges()
         try advance()
         for object in registry.objects where !object.isInserted {
-            renew(object, mergeChanges: true, settling: true)
+            reread(object, mergeChanges: true, settling: true)
             tracker.event.refreshed.insert(object.objectID)
         }
         processPendingChanges()
     }
 
     /// Makes the current values of the parent or the store the originals of the pending changes.
-    private func renewBase(of object: ManagedObject, settling: Bool) {
+    private func updateOriginals(of object: ManagedObject, settling: Bool) {
         if parent != nil {
-            if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
+            if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
         } else {
             object.record?.frozenRow = nil
             if let snapshot { rebase(object, snapshot, settling: settling) }
@@ -115,19 +115,19 @@ extension ManagedObjectContext {
     }
 
     /// - Parameter settling: True if this call resolves conflicts; false if the save resolves them.
-    func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
+    func reread(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures.forget(object.objectID)
         tracker.noteEdit()
         tracker.objects.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             object.record?.fetched.removeAll()
-            renewBase(of: object, settling: settling)
+            updateOriginals(of: object, settling: settling)
             object.awake(fromSnapshotEvents: .refresh)
         } else {
             object.state.remove([.deleted, .updated])
             object.turnIntoFault(keepingTransients: mergeChanges)
         }
-        if settling, object.state.contains(.watched) { object.watchAnew() }
+        if settling, object.state.contains(.watched) { object.watchCurrentVersion() }
     }
 }

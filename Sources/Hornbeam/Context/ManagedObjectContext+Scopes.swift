@@ -10,8 +10,8 @@ extension ManagedObjectContext {
         let stack = stack
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
         let scope = scope(at: index, in: stack.slotForNewObjects(of: entity), of: stack)
-        if role.isAfterlife || stack.isEmpty { return scope }
-        scopes.keepForNewObjects(scope, at: index)
+        if role.isDetachedReader || stack.isEmpty { return scope }
+        scopes.addScopeForNewObjects(scope, at: index)
         return scope
     }
 
@@ -33,8 +33,8 @@ extension ManagedObjectContext {
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
             origin: store.origin(of: entity), isIncremental: own?.isIncremental ?? false, context: self)
-        if role.isAfterlife { return scope }
-        scopes.keep(scope, at: place)
+        if role.isDetachedReader { return scope }
+        scopes.addScope(scope, at: place)
         return scope
     }
 
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
             origin: persistentStoreCoordinator.shapes[entity].temporaryOrigin, context: self)
-        if !role.isAfterlife { scopes.keepWithoutStore(scope, at: place) }
+        if !role.isDetachedReader { scopes.addScopeWithoutStore(scope, at: place) }
         return scope
     }
 
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     func loadRow(of object: ManagedObject) throws -> Bool {
         let store = try stack.store(in: object.scope.slot)
         guard try store.load(ObjectReference(object.scope.entity, object.key)) else { return false }
-        try renew(object.scope.slot)
+        try switchToNewest(object.scope.slot)
         return true
     }
 
@@ -74,12 +74,12 @@ extension ManagedObjectContext {
     func loadMembers(of property: PropertyDescription, owner: ManagedObject) throws {
         let store = try stack.store(in: owner.scope.slot)
         let reference = ObjectReference(owner.scope.entity, owner.key)
-        if try store.loadMembers(of: property, owner: reference) { try renew(owner.scope.slot) }
+        if try store.loadMembers(of: property, owner: reference) { try switchToNewest(owner.scope.slot) }
     }
 
     /// Switches one store to its newest snapshot, here and in ancestor contexts.
-    private func renew(_ slot: StoreSlot) throws {
-        try parent?.renew(slot)
+    private func switchToNewest(_ slot: StoreSlot) throws {
+        try parent?.switchToNewest(slot)
         snapshot = try parent?.readingSnapshot() ?? readingSnapshot().refreshing(slot)
     }
 

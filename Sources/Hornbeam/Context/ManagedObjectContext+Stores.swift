@@ -48,10 +48,10 @@ extension ManagedObjectContext {
     /// Selects a store for each new object without one.
     ///
     /// - Throws: `readOnly` or `saveFailed` if no store accepts an object.
-    func placeNewObjects(in stack: StoreStack) throws {
+    func assignStoresToNewObjects(in stack: StoreStack) throws {
         if stack.insertsIntoOnlyStore { return }
         var placed: Set<ManagedObject> = []
-        for object in tracker.objects.all where isToBePlaced(object) && !placed.contains(object) {
+        for object in tracker.objects.all where needsStore(object) && !placed.contains(object) {
             var group = NewObjectGroup(of: object, in: self)
             group.gather()
             for member in group.members {
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
         }
     }
 
-    fileprivate func isToBePlaced(_ object: ManagedObject) -> Bool {
+    fileprivate func needsStore(_ object: ManagedObject) -> Bool {
         object.isInserted && object.state.contains(.temporary) && !object.state.contains(.deleted)
     }
 
@@ -99,17 +99,17 @@ extension ManagedObjectContext {
     // MARK: Removed stores
 
     /// Releases the objects of removed stores. Objects in use keep their last known values (PSC-3).
-    func leaveRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
+    func detachObjectsOfRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
         var invalidated: Set<ManagedObjectID> = []
         for object in registry.objects where new[object.scope.slot] == nil && !object.state.contains(.temporary) {
             invalidated.insert(object.objectID)
             object.freezeRow(from: old)
             if object.record == nil { object.record = ObjectRecord(propertyCount: object.scope.properties.count) }
-            object.state.subtract([.inserted, .updated, .deleted, .watched, .stirred, .fault])
+            object.state.subtract([.inserted, .updated, .deleted, .watched, .changedSinceWillSave, .fault])
             object.state.insert(.detached)
             registry.remove(object.registryKey)
         }
-        scopes.forgetThoseOfNewObjects()
+        scopes.removeScopesOfNewObjects()
         guard !invalidated.isEmpty else { return }
         tracker.objects.compact()
         postObjectsDidChange(ObjectChanges(invalidated: invalidated))
@@ -142,19 +142,19 @@ private struct NewObjectGroup {
         if anchor == nil, object.state.contains(.assigned) { anchor = object.scope.slot }
         for property in object.scope.properties where property.isRelationship && !property.isTransient {
             if property.isToMany {
-                for id in object.members(of: property) { meet(id) }
+                for id in object.members(of: property) { addRelated(id) }
             } else if case .objectID(let id) = object.currentValue(of: property) {
-                meet(id)
+                addRelated(id)
             }
         }
     }
 
-    private mutating func meet(_ id: ManagedObjectID) {
+    private mutating func addRelated(_ id: ManagedObjectID) {
         guard id.isTemporaryID else {
             if anchor == nil { anchor = context.slot(of: id) }
             return
         }
-        guard let object = context.registeredObject(for: id), known.insert(object).inserted, context.isToBePlaced(object)
+        guard let object = context.registeredObject(for: id), known.insert(object).inserted, context.needsStore(object)
         else { return }
         members.append(object)
     }

@@ -21,7 +21,7 @@ struct ChangeTracker {
     mutating func note(_ object: ManagedObject, isNew: Bool) -> Bool {
         noteEdit()
         let before = object.state
-        object.state.insert(.stirred)
+        object.state.insert(.changedSinceWillSave)
         if !object.state.contains(.inserted) { object.state.insert(.updated) }
         if !object.state.contains(.tracked) { objects.append(object) }
         if object.state.contains(.touched) {

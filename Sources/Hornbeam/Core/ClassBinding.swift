@@ -128,7 +128,7 @@ private struct TokenCheck {
         let written = Entity("") { token }
         if let attribute = written.attributes.first {
             check(attribute, property)
-            checkStandIn(token, property)
+            checkUnsetValue(token, property)
         } else if let relationship = written.relationships.first {
             check(relationship, property)
         }
@@ -150,7 +150,7 @@ private struct TokenCheck {
     }
 
     /// Reports a required attribute without a default whose type has no value for “not set”. Its getter would have nothing to return.
-    private mutating func checkStandIn(_ token: any PropertyToken, _ property: PropertyDescription) {
+    private mutating func checkUnsetValue(_ token: any PropertyToken, _ property: PropertyDescription) {
         guard property.defaultValue.isNull, let value = (token as? any AttributeToken)?.valueType as? any CodedType.Type,
             !value.hasUnsetValue
         else { return }

@@ -24,14 +24,14 @@ struct ContextRole {
     var skipsValidation = false
     /// True for the detached read-only context of a released context. It retains no object and no entity cache: its objects
     /// retain it, and a cycle would never be freed.
-    var isAfterlife = false
+    var isDetachedReader = false
 }
 
 /// The running save, and the in-doubt save.
 struct SaveState {
     var isSaving = false
     /// A save with an unknown outcome, until its store is opened again.
-    var doubt: SaveDoubt?
+    var doubt: InDoubtChanges?
 }
 
 /// The subscribers to changes in memory.

@@ -21,7 +21,7 @@ public final class EntityScope {
     /// uncounted; a weak reference would make each read of a property slower.
     unowned(unsafe) var livingContext: ManagedObjectContext?
     /// The detached read-only context for objects whose context was released.
-    private var afterlife: ManagedObjectContext?
+    private var detachedReader: ManagedObjectContext?
     private var lastSnapshot: StackSnapshot?
     /// Reads cells in the context's snapshot; nil before the first read.
     private(set) var cells: CellReader?
@@ -51,8 +51,8 @@ public final class EntityScope {
         cellForms = shape.cellForms
         self.objectClass = objectClass
         self.origin = origin
-        unsafe livingContext = context.role.isAfterlife ? nil : context
-        afterlife = context.role.isAfterlife ? context : nil
+        unsafe livingContext = context.role.isDetachedReader ? nil : context
+        detachedReader = context.role.isDetachedReader ? context : nil
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
         hub = context.observers.hub
@@ -93,14 +93,14 @@ public final class EntityScope {
     /// its objects. So reading works without the context, and only changes require it (`noteChange`).
     var context: ManagedObjectContext {
         if let livingContext = unsafe livingContext { return livingContext }
-        if let afterlife { return afterlife }
-        let context = ManagedObjectContext(coordinator: coordinator, afterlifeOn: lastSnapshot)
-        afterlife = context
+        if let detachedReader { return detachedReader }
+        let context = ManagedObjectContext(coordinator: coordinator, detachedReaderOn: lastSnapshot)
+        detachedReader = context
         return context
     }
 
     /// Called when the context is released. Its objects then read from its last snapshot.
-    func outlive(_ snapshot: StackSnapshot?) {
+    func detachFromContext(_ snapshot: StackSnapshot?) {
         unsafe livingContext = nil
         lastSnapshot = snapshot
     }

@@ -49,22 +49,22 @@ public final class ManagedObjectContext {
     private init(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?) {
         persistentStoreCoordinator = coordinator
         self.parent = parent
-        merging = MergeState(ChangeInbox(coordinator.broadcast, owner: coordinator.nextContextToken()))
-        coordinator.broadcast.subscribe(merging.inbox)
+        merging = MergeState(ChangeQueue(coordinator.broadcast, owner: coordinator.nextContextToken()))
+        coordinator.broadcast.subscribe(merging.changeQueue)
     }
 
-    init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StackSnapshot?) {
+    init(coordinator: PersistentStoreCoordinator, detachedReaderOn snapshot: StackSnapshot?) {
         persistentStoreCoordinator = coordinator
         parent = nil
-        merging = MergeState(ChangeInbox(coordinator.broadcast, owner: 0))
-        role.isAfterlife = true
+        merging = MergeState(ChangeQueue(coordinator.broadcast, owner: 0))
+        role.isDetachedReader = true
         reading.move(to: snapshot)
     }
 
     deinit {
-        guard !role.isAfterlife else { return }
-        persistentStoreCoordinator.broadcast.unsubscribe(merging.inbox)
-        scopes.outlive(snapshot)
+        guard !role.isDetachedReader else { return }
+        persistentStoreCoordinator.broadcast.unsubscribe(merging.changeQueue)
+        scopes.detachFromContext(snapshot)
     }
 }
 
@@ -131,7 +131,7 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Identifies the context in published commits.
-    var token: UInt64 { merging.inbox.owner }
+    var token: UInt64 { merging.changeQueue.owner }
 
     /// Incremented by each change that a child can see.
     var edits: UInt64 { tracker.edits }
@@ -168,7 +168,7 @@ extension ManagedObjectContext {
     }
 
     /// True if this context merges remote changes automatically.
-    var follows: Bool { automaticallyMergesChangesFromParent && !reading.isPinned }
+    var mergesAutomatically: Bool { automaticallyMergesChangesFromParent && !reading.isPinned }
 }
 
 @available(*, unavailable, message: "A context is confined to the isolation that made it. Pass the container, or IDs, instead.")

@@ -3,7 +3,7 @@ internal import HornbeamModel
 /// The state of merging remote changes, with the reports.
 struct MergeState {
     /// The change queue of the context.
-    let inbox: ChangeInbox
+    let changeQueue: ChangeQueue
     /// The contexts whose saves this context merges although it does not merge automatically.
     var observed: Set<UInt64> = []
     /// The conflicts that merges resolved since the last save.
@@ -13,10 +13,10 @@ struct MergeState {
     /// The error of the last automatic merge; nil after a successful one.
     var lastFailure: HornbeamError?
 
-    init(_ inbox: ChangeInbox) { self.inbox = inbox }
+    init(_ changeQueue: ChangeQueue) { self.changeQueue = changeQueue }
 
     /// Called at the end of a save. The current report becomes the last one, and a new report begins.
-    mutating func conclude() {
+    mutating func finishReport() {
         // In most saves, no remote change was merged.
         if lastReport.isEmpty, report.isEmpty { return }
         lastReport = report

@@ -10,7 +10,7 @@ internal import HornbeamThreads
     private static let groupSize = 8
     private static let capacityMin = 8
     /// An empty table with at most this capacity is not freed, because it is usually filled again.
-    private static let keptCapacity = 1024
+    private static let emptyCapacityMax = 1024
 
     /// For each slot, the number of its group plus one: the keys without their low three bits. 0 for an empty slot.
     private var numbers: UnsafeMutablePointer<UInt64>
@@ -46,7 +46,7 @@ internal import HornbeamThreads
     }
 
     /// The number of objects whose fields are read together. The processor handles about as many cache misses in parallel.
-    static let touchedAtOnce = 16
+    static let prefetchWidth = 16
 
     /// Reads a field of the objects of some rows, so that their cache misses overlap. The objects are not retained: an increment of the reference
     /// count would wait for the memory and delay later accesses.
@@ -64,7 +64,7 @@ internal import HornbeamThreads
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
         }
         // Never true. The compiler would remove the reads if their sum were not used.
-        if states > UInt64(UInt16.max) * UInt64(Self.touchedAtOnce) { preconditionFailure("Objects have more states than they can have.") }
+        if states > UInt64(UInt16.max) * UInt64(Self.prefetchWidth) { preconditionFailure("Objects have more states than they can have.") }
     }
 
     /// Prefetches the group of a row that comes a few rows later. Unless there was a collision, its slot follows from its number.
@@ -91,7 +91,7 @@ internal import HornbeamThreads
 
     func removeAll() {
         let old = unsafe (numbers: numbers, cells: cells, capacity: capacity)
-        forgetPlaces()
+        resetTable()
         unsafe Self.free(old.numbers, old.cells, old.capacity)
     }
 
@@ -143,7 +143,7 @@ internal import HornbeamThreads
     func heldObjectsFaultingOthers() -> [ManagedObject] {
         let due = unsafe dueFaults ?? Self.marks(capacity)
         unsafe dueFaults = unsafe due
-        let parts = max(1, min(Cores.count, capacity / Self.placesEach))
+        let parts = max(1, min(Cores.count, capacity / Self.slotsPerThread))
         var held = [[ManagedObject]](repeating: [], count: parts)
         unsafe held.withUnsafeMutableBufferPointer { held in
             let held = unsafe held
@@ -153,7 +153,7 @@ internal import HornbeamThreads
     }
 
     /// The smallest number of slots for which another thread is used: about half a millisecond of work.
-    private static let placesEach = 1 << 13
+    private static let slotsPerThread = 1 << 13
 
     private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
         var held: [ManagedObject] = []
@@ -213,10 +213,10 @@ internal import HornbeamThreads
     // MARK: Sweeping
 
     /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
-    private static let passersBy = 256
+    private static let sweepThreshold = 256
 
     var isSweepDue: Bool {
-        count > survivors.objects * 2 + Self.passersBy || used > survivors.groups * 2 + Self.passersBy
+        count > survivors.objects * 2 + Self.sweepThreshold || used > survivors.groups * 2 + Self.sweepThreshold
     }
 
     /// Releases the unchanged objects that are not in use elsewhere, and the slots of empty groups.
@@ -241,7 +241,7 @@ internal import HornbeamThreads
         count -= released.count
         unsafe dueFaults?.deallocate()
         unsafe dueFaults = nil
-        if groups == 0, capacity <= Self.keptCapacity {
+        if groups == 0, capacity <= Self.emptyCapacityMax {
             unsafe numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
         } else if groups < used {
@@ -340,7 +340,7 @@ internal import HornbeamThreads
         unsafe old.cells.deallocate()
     }
 
-    private func forgetPlaces() {
+    private func resetTable() {
         unsafe dueFaults?.deallocate()
         unsafe dueFaults = nil
         capacity = Self.capacityMin

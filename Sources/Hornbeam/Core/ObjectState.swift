@@ -23,7 +23,7 @@ struct ObjectState: OptionSet {
     /// Belongs to no context: after a reset, or after a save of its deletion.
     static let detached = ObjectState(rawValue: 1 << 9)
     /// Changed since the last round of `willSave`.
-    static let stirred = ObjectState(rawValue: 1 << 10)
+    static let changedSinceWillSave = ObjectState(rawValue: 1 << 10)
     /// The next save checks it although it is unchanged (MOC-26).
     static let watched = ObjectState(rawValue: 1 << 11)
 

@@ -49,7 +49,7 @@ final class ObservationHub: Observable {
         watched[id]?.properties.insert(property)
         let cell = Cell(object: id, property: property)
         registrar.access(self, keyPath: \ObservationHub.[cell: cell])
-        forgetTheGone()
+        removeReleasedObjects()
     }
 
     /// Notifies observers of a changed property; if nil, of all properties of the object.
@@ -64,7 +64,7 @@ final class ObservationHub: Observable {
         }
     }
 
-    private func forgetTheGone() {
+    private func removeReleasedObjects() {
         guard watched.count > watchedMax else { return }
         watched = watched.filter { $0.value.object != nil && !$0.value.properties.isEmpty }
         watchedMax = max(1024, watched.count * 2)

@@ -10,7 +10,7 @@ final class PendingView {
     /// The properties that the requests read, by index; nil for all properties.
     let reads: PropertySet?
     /// The context's `edits` when the changes of its current event were last entered.
-    var notedEdits: UInt64?
+    var recordedEdits: UInt64?
     /// By registry key.
     private var objects: [UInt64: ManagedObject] = [:]
     /// The keys of the objects that exist in the store or the parent, which may find them too.
@@ -24,7 +24,7 @@ final class PendingView {
         private var values: [UInt64: PropertyValue] = [:]
 
         /// - Parameter value: Nil to remove the object from the index.
-        mutating func enter(_ key: UInt64, _ value: PropertyValue?) {
+        mutating func updateIndex(_ key: UInt64, _ value: PropertyValue?) {
             let old = values[key]
             guard old != value else { return }
             if let old {
@@ -62,13 +62,13 @@ final class PendingView {
         guard isRelevant(object) else {
             objects[key] = nil
             alteredKeys.remove(key)
-            for index in Array(indexes.keys) { indexes[index]?.enter(key, nil) }
+            for index in Array(indexes.keys) { indexes[index]?.updateIndex(key, nil) }
             return
         }
         objects[key] = object
         if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
         // Iterating over the dictionary itself would copy each entry.
-        for index in Array(indexes.keys) { enter(object, index) }
+        for index in Array(indexes.keys) { updateIndex(object, index) }
     }
 
     private func isRelevant(_ object: ManagedObject) -> Bool {
@@ -85,23 +85,23 @@ final class PendingView {
     func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
         if indexes[property.index] == nil {
             indexes[property.index] = ValueIndex()
-            for object in objects.values { enter(object, property.index) }
+            for object in objects.values { updateIndex(object, property.index) }
         }
         var keys: Set<UInt64> = []
         for value in values { keys.formUnion(indexes[property.index]?.keys[value] ?? []) }
         return keys.compactMap { objects[$0] }
     }
 
-    private func enter(_ object: ManagedObject, _ index: Int) {
+    private func updateIndex(_ object: ManagedObject, _ index: Int) {
         let value = object.isDeleted ? .null : object.currentValue(of: object.scope.properties[index])
-        indexes[index]?.enter(object.registryKey, value.isNull ? nil : value)
+        indexes[index]?.updateIndex(object.registryKey, value.isNull ? nil : value)
     }
 }
 
 /// The views of a context. They are created on demand, and discarded at a change that cannot update them.
 struct PendingViews {
     /// The maximum number of views; programs have few kinds of requests.
-    private static let most = 16
+    private static let viewCountMax = 16
     private var views: [PendingView] = []
     /// The `edits` of the ancestor contexts: their changes affect the values that objects have here.
     private var parentEdits: UInt64?
@@ -129,7 +129,7 @@ struct PendingViews {
         }
         let view = PendingView(entity, includesSubentities: includesSubentities, reads: reads)
         for object in objects { view.note(object) }
-        if views.count == Self.most { views.removeFirst() }
+        if views.count == Self.viewCountMax { views.removeFirst() }
         views.append(view)
         return view
     }

@@ -159,7 +159,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
 
     /// Replaces the store in a slot by another store with the same identifier.
-    func put(
+    func replaceStore(
         _ lease: StoreLease, _ description: PersistentStoreDescription, inPlaceOf store: PersistentStore
     ) throws -> PersistentStore {
         let broadcast = broadcast
@@ -186,7 +186,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
 
     /// Adds a store that is already open.
-    func adopt(_ store: Store, as description: PersistentStoreDescription) throws {
+    func addOpenStore(_ store: Store, as description: PersistentStoreDescription) throws {
         _ = try add(StoreLease(ofOwn: store), description, nil)
     }
 
@@ -253,7 +253,7 @@ public final class PersistentStoreCoordinator: Sendable {
         }
         guard !failed.isEmpty else { return }
         for index in failed { try reopen(at: index) }
-        broadcast.announceUnknown()
+        broadcast.publishUnknownState()
         try stack.settle()
     }
 

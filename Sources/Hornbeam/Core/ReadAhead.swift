@@ -4,7 +4,7 @@ internal import HornbeamModel
 struct ReadAhead {
     /// The number of neighbours to read ahead.
     static let width = 64
-    private static let patience = 3
+    private static let stepsBeforeReadAhead = 3
 
     private var property: ObjectIdentifier?
     private var steps = 0
@@ -18,6 +18,6 @@ struct ReadAhead {
             steps = 0
         }
         steps += 1
-        return steps > Self.patience
+        return steps > Self.stepsBeforeReadAhead
     }
 }

@@ -40,7 +40,7 @@ struct ReadFailures {
     }
 
     /// Removes the failures after the first `count`, because a call has thrown them.
-    mutating func withdraw(since count: Int) {
+    mutating func removeThrown(since count: Int) {
         unacknowledgedCount = count
         if unacknowledged.count > count { unacknowledged.removeLast(unacknowledged.count - count) }
     }

@@ -20,7 +20,7 @@ struct ReadState {
     /// True while the context stays at one snapshot (QGN-1).
     var isPinned = false
     /// True if the change queue does not contain all commits between this context's snapshot and the newest. The next merge compares all objects.
-    var isAway = false
+    var needsFullMerge = false
 
     /// Switches to another snapshot. Returns false if it is the same one.
     @discardableResult

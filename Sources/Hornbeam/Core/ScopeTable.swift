@@ -21,21 +21,21 @@ internal import HornbeamStore
 
     func withoutStore(at place: Int) -> EntityScope? { place < storeless.count ? storeless[place] : nil }
 
-    mutating func keep(_ scope: EntityScope, at place: Int) { Self.keep(scope, at: place, in: &stored) }
+    mutating func addScope(_ scope: EntityScope, at place: Int) { Self.addScope(scope, at: place, in: &stored) }
 
-    mutating func keepForNewObjects(_ scope: EntityScope, at index: Int) { Self.keep(scope, at: index, in: &ofNewObjects) }
+    mutating func addScopeForNewObjects(_ scope: EntityScope, at index: Int) { Self.addScope(scope, at: index, in: &ofNewObjects) }
 
-    mutating func keepWithoutStore(_ scope: EntityScope, at place: Int) { Self.keep(scope, at: place, in: &storeless) }
+    mutating func addScopeWithoutStore(_ scope: EntityScope, at place: Int) { Self.addScope(scope, at: place, in: &storeless) }
 
     /// Stores an entity cache at a position of a list. The list grows as needed.
-    private static func keep(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
+    private static func addScope(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
         if place >= scopes.count { scopes += repeatElement(nil, count: place + 1 - scopes.count) }
         assert(scopes[place] == nil, "The position has an entity cache already.")
         scopes[place] = scope
     }
 
     /// Called after a store was removed, because new objects may then belong to another store.
-    mutating func forgetThoseOfNewObjects() { ofNewObjects.removeAll() }
+    mutating func removeScopesOfNewObjects() { ofNewObjects.removeAll() }
 
     /// The entity cache for IDs with a store identity; nil before the first object with such an ID.
     mutating func scope(ofIDsFrom origin: ManagedObjectID.StoreIdentity) -> Unmanaged<EntityScope>? {
@@ -61,7 +61,7 @@ internal import HornbeamStore
     }
 
     /// Called when the context is released. Its objects then read from its last snapshot.
-    func outlive(_ snapshot: StackSnapshot?) {
-        for case let scope? in stored + storeless { scope.outlive(snapshot) }
+    func detachFromContext(_ snapshot: StackSnapshot?) {
+        for case let scope? in stored + storeless { scope.detachFromContext(snapshot) }
     }
 }

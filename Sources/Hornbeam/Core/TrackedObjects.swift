@@ -8,7 +8,7 @@ struct TrackedObjects {
     private(set) var all: [ManagedObject] = []
     /// The views of the objects for fetches.
     var views = PendingViews()
-    private var idle = 0
+    private var unchangedCount = 0
 
     var isEmpty: Bool { all.isEmpty }
 
@@ -23,18 +23,18 @@ struct TrackedObjects {
     }
 
     /// Counts an object that no longer has changes.
-    mutating func noteIdle() {
-        idle += 1
-        if idle > 16, idle * 2 > all.count { compact() }
+    mutating func countUnchanged() {
+        unchangedCount += 1
+        if unchangedCount > 16, unchangedCount * 2 > all.count { compact() }
     }
 
     /// Removes the objects without changes.
     mutating func compact() {
-        idle = 0
+        unchangedCount = 0
         if all.allSatisfy({ $0.hasChanges || $0.state.contains(.watched) }) { return }
         let kept = all.filter { $0.hasChanges || $0.state.contains(.watched) }
         for object in all where !object.hasChanges && !object.state.contains(.watched) {
-            object.state.remove([.tracked, .stirred])
+            object.state.remove([.tracked, .changedSinceWillSave])
         }
         all = kept
         views.forget()

@@ -74,7 +74,7 @@ extension ManagedObjectContext {
             try asynchronous.requireUncancelled()
             guard let (snapshot, fetch) = try searchable(asynchronous.request.untyped) else { break }
             let edits = edits
-            let watch = FetchWatch(self)
+            let watch = FetchTimer(self)
             let answer = try await asynchronous.search(snapshot, fetch)
             guard self.edits == edits else { continue }
             note(answer.work, results: answer.rows.count, watch)

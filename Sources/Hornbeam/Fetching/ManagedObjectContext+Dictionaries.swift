@@ -73,7 +73,7 @@ extension ManagedObjectContext {
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
-        let watch = FetchWatch(self)
+        let watch = FetchTimer(self)
         let answer = try readingSnapshot().groups(fetch, program, excluding: keys, adding: others)
         note(answer.work, results: answer.rows.count, watch)
         return answer.rows

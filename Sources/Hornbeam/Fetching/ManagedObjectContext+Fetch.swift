@@ -92,7 +92,7 @@ extension ManagedObjectContext {
         // For an empty result, the initialiser below would write into the empty array that all threads share.
         guard !rows.isEmpty else { return [] }
         return unsafe try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
-            unsafe try withUnsafeTemporaryAllocation(of: ResultRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
+            unsafe try withUnsafeTemporaryAllocation(of: ResultRow.self, capacity: ObjectRegistry.prefetchWidth) { some in
                 var known: ManagedObject.Type?
                 var maker = FaultMaker()
                 var cursor = rows.makeIterator()

@@ -17,15 +17,15 @@ extension ManagedObjectContext {
         switch try lookUp(type, attribute.nameID, value.propertyValue) {
         case .nothing: nil
         case .object(let object): try known(object, type)
-        case .notTried: try fetch(FetchRequest<Object>().where(attribute == value).limit(1)).first
+        case .unsupported: try fetch(FetchRequest<Object>().where(attribute == value).limit(1)).first
         }
     }
 
     /// Finds an object by a unique text. Not generic, so that only the small `first` is specialised for each type.
     @usableFromInline
-    func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueAnswer {
+    func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueLookupResult {
         guard case .string(let text) = value, text.utf8.count <= UniqueLookup.textMax, let route = try route(type, nameID) else {
-            return .notTried
+            return .unsupported
         }
         guard let object = try object(of: text, on: route) else { return .nothing }
         return .object(object)
@@ -118,9 +118,9 @@ extension ManagedObjectContext {
 
 /// The result of looking up an object by a unique text.
 @usableFromInline
-enum UniqueAnswer {
+enum UniqueLookupResult {
     /// The attribute does not support this lookup.
-    case notTried
+    case unsupported
     case nothing
     case object(ManagedObject)
 }

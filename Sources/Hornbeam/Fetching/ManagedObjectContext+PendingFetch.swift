@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     /// The number of results in the parent or the store.
     private func storedCount(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> Int {
         if let parent { return try parent.countPrepared(fetch, excluding: keys) }
-        let watch = FetchWatch(self)
+        let watch = FetchTimer(self)
         let answer = try readingSnapshot().countAnswer(fetch, excluding: keys)
         note(answer.work, results: answer.count, watch)
         return answer.count
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
         _ fetch: ValidatedFetch, excluding keys: Set<UInt64>
     ) throws -> FoundObjects {
         if let parent { return FoundObjects(try parent.findPrepared(fetch, excluding: keys).map(adopted)) }
-        let watch = FetchWatch(self)
+        let watch = FetchTimer(self)
         let answer = try readingSnapshot().fetch(fetch, excluding: keys)
         note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer)
@@ -98,9 +98,9 @@ extension ManagedObjectContext {
         let view = tracker.objects.views.view(
             entity, includesSubentities: includesSubentities, reads: reads, of: tracker.objects.all, parentEdits: parents)
         // A child context can call this before its parent has processed its pending changes.
-        if !tracker.event.touched.isEmpty, view.notedEdits != edits {
+        if !tracker.event.touched.isEmpty, view.recordedEdits != edits {
             for (object, _, _) in tracker.event.touched { view.note(object) }
-            view.notedEdits = edits
+            view.recordedEdits = edits
         }
         return view
     }

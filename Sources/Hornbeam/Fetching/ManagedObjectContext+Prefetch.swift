@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next fetch with
     /// prefetching, or the end of the event.
     func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
-        forgetPrefetched()
+        releasePrefetched()
         for path in request.relationshipKeyPathsForPrefetching {
             var level = objects
             for name in path.split(separator: ".") {
@@ -36,9 +36,9 @@ extension ManagedObjectContext {
     ///
     /// After several steps along the same relationship, the destinations of neighbouring objects are created too: a loop over the objects of
     /// a fetch probably reads them next.
-    func noteStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
+    func recordStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
         access.log?.lastStep = (destination.key, property)
-        guard access.log == nil, parent == nil, !role.isAfterlife else { return }
+        guard access.log == nil, parent == nil, !role.isDetachedReader else { return }
         guard access.readAhead.countStep(along: property) else { return }
         var ids: [ManagedObjectID] = []
         for neighbour in registry.neighbours(after: object.registryKey, limit: ReadAhead.width) where neighbour.scope === object.scope {
@@ -53,18 +53,18 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext {
     /// Releases the objects that were prefetched or read ahead.
-    func forgetAhead() {
-        forgetPrefetched()
+    func releaseReadAhead() {
+        releasePrefetched()
         withExtendedLifetime(access.readAhead) { access.readAhead = ReadAhead() }
     }
 
     /// Releases the prefetched objects. They are released after the assignment, because their `deinit` may read other objects.
-    private func forgetPrefetched() {
+    private func releasePrefetched() {
         withExtendedLifetime(access.prefetched) { access.prefetched = [] }
     }
 
     /// Records a lookup of a single fault's row.
-    func noteLookUp(of object: ManagedObject) {
+    func recordLookup(of object: ManagedObject) {
         access.rowsLookedUp += 1
         access.log?.note(object)
     }
@@ -72,5 +72,5 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
     /// True if reading the object needs no lookup of its row.
-    final var isPlaceKnown: Bool { !isFault || scope.cells?.knows(hint) == true }
+    final var isRowLocated: Bool { !isFault || scope.cells?.knows(hint) == true }
 }

@@ -31,23 +31,23 @@ extension ManagedObjectContext {
             reading.isPinned = true
             try move()
         case .state(let state):
-            guard let own = try state.seen(by: persistentStoreCoordinator.stack) else { throw Self.foreignState }
+            guard let own = try state.seen(by: persistentStoreCoordinator.stack) else { throw Self.otherStoresError }
             reading.isPinned = true
-            travel(to: own)
+            switchToOlderSnapshot(to: own)
         }
         processPendingChanges()
     }
 
-    private static var foreignState: HornbeamError {
+    private static var otherStoresError: HornbeamError {
         HornbeamError(
             .unsupportedRequest, "The query generation belongs to other stores than those of this context. Get one from its coordinator.")
     }
 
     /// Switches to an older or newer snapshot. The change queue cannot be used until the next merge of all objects.
-    private func travel(to new: StackSnapshot) {
-        merging.inbox.skip()
-        reading.isAway = true
-        arrive(at: new, rebasing: false)
+    private func switchToOlderSnapshot(to new: StackSnapshot) {
+        merging.changeQueue.skip()
+        reading.needsFullMerge = true
+        switchComparingObjects(at: new, rebasing: false)
     }
 
     /// Switches to a snapshot without merging single commits. Unchanged objects become faults; those that do not exist in the snapshot
@@ -56,8 +56,8 @@ extension ManagedObjectContext {
     /// - Parameter rebasing: True if the snapshot is the newest. Its values then become the originals of pending changes.
     /// - Returns: The changes that observers received.
     @discardableResult
-    func arrive(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
-        var merged = MergedChanges(isElsewhere: true)
+    func switchComparingObjects(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
+        var merged = MergedChanges(includesUnregistered: true)
         let old = snapshot
         snapshot = new
         tracker.noteEdit()
@@ -66,29 +66,29 @@ extension ManagedObjectContext {
             if !object.hasChanges {
                 show(object, in: new, insteadOf: old, &merged.changes)
             } else if rebasing, automaticallyMergesChangesFromParent {
-                renewBase(of: object, in: new)
+                updateOriginals(of: object, in: new)
             }
         }
         rebaseMembers()
         if rebasing { dropMissingMembers(new, &merged.changes) }
-        merged.formUnion(followParent())
-        return announce(merged)
+        merged.formUnion(mergeParentChanges())
+        return notifyOfMerge(merged)
     }
 
     private func show(_ object: ManagedObject, in new: StackSnapshot, insteadOf old: StackSnapshot?, _ changes: inout ObjectChanges) {
         if isMissing(object, in: new) {
             if let old, !object.isFault { object.freezeRow(from: old) }
             if !object.isDeleted { changes.deleted.insert(object.objectID) }
-            takeInDeletion(of: object)
+            mergeDeletion(of: object)
         } else {
             object.turnIntoFault()
             changes.refreshed.insert(object.objectID)
         }
     }
 
-    private func renewBase(of object: ManagedObject, in new: StackSnapshot) {
+    private func updateOriginals(of object: ManagedObject, in new: StackSnapshot) {
         if isMissing(object, in: new) {
-            takeInDeletion(of: object)
+            mergeDeletion(of: object)
         } else {
             rebase(object, new)
         }

@@ -73,15 +73,15 @@ struct DeclaredEntities {
     /// Makes two relationships inverses of each other if each is the only one in its direction between the two entities.
     private mutating func inferInverses() {
         let open = places.filter { relationship($0).inverseName == nil && !declarations[$0.entity].oneWay.contains(relationship($0).name) }
-        func leadingBack(_ place: Place) -> [Place] {
+        func inverseCandidates(_ place: Place) -> [Place] {
             open.filter { other in
                 other != place && entities[other.entity].name == relationship(place).destinationEntityName
                     && relationship(other).destinationEntityName == entities[place.entity].name
             }
         }
         for place in open {
-            let candidates = leadingBack(place)
-            if candidates.count == 1, leadingBack(candidates[0]).count == 1 {
+            let candidates = inverseCandidates(place)
+            if candidates.count == 1, inverseCandidates(candidates[0]).count == 1 {
                 entities[place.entity].relationships[place.relationship].inverseName = relationship(candidates[0]).name
             } else if candidates.count > 1 {
                 reportUnclear(place, candidates)

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// Resolves conflicts by changing the pending changes, so that the save can be tried again.
     ///
     /// - Throws: The conflicts, if the policy is `error` or cannot resolve them.
-    func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
+    func resolve(_ conflicts: SaveConflicts, _ draft: ChangeSetBuilder) throws {
         tracker.objects.views.forget()
         defer { tracker.objects.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
         for conflict in conflicts {
             // An object that is not registered in this context cannot be resolved.
             guard let object = registry[conflict.reference.key] else { throw error() }
-            if mergesByItself(object, conflict) {
+            if resolvesByMergeRules(object, conflict) {
                 adopt(conflict, in: object)
                 merging.report.rebased.insert(object.objectID)
                 continue
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     }
 
     /// The error for the conflicts, with the objects' IDs in this context.
-    private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
+    private func error(of conflicts: SaveConflicts, _ draft: ChangeSetBuilder) -> HornbeamError {
         var error = conflicts.error { draft.object($0)?.objectID ?? $0 }
         let refused = RefusedConflicts(
             merges: conflicts.versions.compactMap { conflict in registry[conflict.reference.key]?.mergeConflict(conflict) },
@@ -71,12 +71,12 @@ extension ManagedObjectContext {
     }
 
     /// Applies the merge rules of the model. Returns true if no conflict remains.
-    private func mergesByItself(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
+    private func resolvesByMergeRules(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
         let merged = object.applyMergeRules(stored, includingRelationships: true)
         merging.report.properties += merged
-        guard follows || !merged.isEmpty else { return false }
+        guard mergesAutomatically || !merged.isEmpty else { return false }
         return object.mergesCleanly(with: stored)
     }
 
@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     private func adopt(_ conflict: VersionConflict, in object: ManagedObject) {
         guard let stored = conflict.storedValues else { return }
         object.adopt(stored, version: conflict.storedVersion)
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 
     // MARK: The policy
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
             record.originals[index] = nil
             record.release(index)
         }
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 
     /// Makes the save write every value of the object.
@@ -164,7 +164,7 @@ extension ManagedObjectContext {
         guard object.hasChanges else {
             // The object was only watched for conflicts, so there are no values to insert again.
             object.state.remove(.watched)
-            return object.markGone()
+            return object.markRowMissing()
         }
         switch mergePolicy.kind {
         case .mergeByPropertyObjectTrump, .overwrite:
@@ -177,12 +177,12 @@ extension ManagedObjectContext {
         case .error, .mergeByPropertyStoreTrump, .rollback:
             report(object, .deletedByThem)
             dropChanges(of: object)
-            object.markGone()
+            object.markRowMissing()
         }
     }
 
     func dropChanges(of object: ManagedObject) {
-        object.state.remove([.updated, .deleted, .watched, .stirred])
+        object.state.remove([.updated, .deleted, .watched, .changedSinceWillSave])
         object.record = nil
         object.hint = RowHint()
         if object.scope.isNested { object.state.insert(.fault) }

@@ -13,27 +13,27 @@ extension ManagedObjectContext {
 
     /// Switches to the newest snapshot of the stores unless the context is pinned.
     func advance() throws {
-        if !reading.isPinned, isPlainlyNewest { return }
+        if !reading.isPinned, isKnownNewest { return }
         guard reading.isPinned else {
             try move()
             return
         }
-        if !staysBeforeDoubt() { try settleDoubt() }
+        if !mustReadBeforeInDoubtSave() { try resolveInDoubtSave() }
         _ = try readingSnapshot()
     }
 
     /// True if an observer may need the merged changes.
-    private var hearsOfMerges: Bool { AskedName.didMergeChangesObjectIDs.isAsked || hasListeners }
+    private var observesMerges: Bool { RequestedName.didMergeChangesObjectIDs.isRequested || hasListeners }
 
     /// True if the context has read nothing yet, so there is nothing to merge: the first read uses the newest
     /// snapshot.
     var hasReadNothing: Bool {
-        snapshot == nil && parent == nil && follows && !reading.isAway && family.children.isEmpty && !hearsOfMerges
+        snapshot == nil && parent == nil && mergesAutomatically && !reading.needsFullMerge && family.children.isEmpty && !observesMerges
     }
 
     /// True if simple checks show that the context is at the newest snapshot. This is the common case in a program that reads much.
-    private var isPlainlyNewest: Bool {
-        guard parent == nil, saving.doubt == nil, !reading.isAway, merging.inbox.isEmpty, let mark = reading.mark else { return false }
+    private var isKnownNewest: Bool {
+        guard parent == nil, saving.doubt == nil, !reading.needsFullMerge, merging.changeQueue.isEmpty, let mark = reading.mark else { return false }
         return persistentStoreCoordinator.isNewest(mark)
     }
 
@@ -43,28 +43,28 @@ extension ManagedObjectContext {
     /// - Returns: The changes that observers received.
     @discardableResult
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
-        if staysBeforeDoubt() { return announce(followParent()) }
-        try settleDoubt()
-        let arrived = merging.inbox.drain()
-        do { return try move(toAtLeast: transaction, takingIn: arrived, settled: settled) } catch {
+        if mustReadBeforeInDoubtSave() { return notifyOfMerge(mergeParentChanges()) }
+        try resolveInDoubtSave()
+        let arrived = merging.changeQueue.drain()
+        do { return try move(toAtLeast: transaction, mergingCommits: arrived, settled: settled) } catch {
             // The next merge compares all objects, and so includes the commits that were not merged now.
-            if !arrived.isEmpty { merging.inbox.overflow() }
+            if !arrived.isEmpty { merging.changeQueue.overflow() }
             throw error
         }
     }
 
     private func move(
-        toAtLeast transaction: UInt64, takingIn arrived: ChangeInbox.Delivery, settled: Set<UInt64>
+        toAtLeast transaction: UInt64, mergingCommits arrived: ChangeQueue.Delivery, settled: Set<UInt64>
     ) throws -> ObjectChanges {
         try parent?.advance()
-        let cameFromAway = reading.isAway || parent?.reading.isAway == true
+        let neededFullMerge = reading.needsFullMerge || parent?.reading.needsFullMerge == true
         let old = snapshot
-        if let old, arrived.isEmpty, try isNewest(old, transaction) { return announce(followParent()) }
+        if let old, arrived.isEmpty, try isNewest(old, transaction) { return notifyOfMerge(mergeParentChanges()) }
         let new = try newestSnapshot()
-        if let old, old.stack !== new.stack { leaveRemovedStores(old, new) }
-        if cameFromAway {
-            reading.isAway = parent?.reading.isAway ?? false
-            return arrive(at: new, rebasing: true)
+        if let old, old.stack !== new.stack { detachObjectsOfRemovedStores(old, new) }
+        if neededFullMerge {
+            reading.needsFullMerge = parent?.reading.needsFullMerge ?? false
+            return switchComparingObjects(at: new, rebasing: true)
         }
         let (taken, ignored) = try sorted(arrived, new)
         if let old {
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
         snapshot = new
         tracker.objects.views = views
         tracker.noteEdit()
-        var merged = takeIn(taken, new)
+        var merged = mergeRemoteChanges(taken, new)
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)
         let owners = dropMembers(deletedBy: taken)
@@ -84,18 +84,18 @@ extension ManagedObjectContext {
         merged.changes.refreshed.formUnion(owners.lazy.map(\.objectID))
         note(named + owners)
         let merges = merged.changes
-        merged.formUnion(followParent())
+        merged.formUnion(mergeParentChanges())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
-        return announce(merged)
+        return notifyOfMerge(merged)
     }
 
     /// Notifies observers once of all merged changes, after all objects were updated.
     @discardableResult
-    func announce(_ merged: MergedChanges) -> ObjectChanges {
+    func notifyOfMerge(_ merged: MergedChanges) -> ObjectChanges {
         if !merged.changes.isEmpty {
             postObjectsDidChange(merged.changes)
-        } else if merged.isElsewhere {
-            tellListeners(merged.changes)
+        } else if merged.includesUnregistered {
+            notifyListeners(merged.changes)
         }
         return merged.changes
     }
@@ -103,19 +103,19 @@ extension ManagedObjectContext {
     /// The changes that this context merges, and those that it ignores because it neither merges automatically nor observes the context that
     /// made them.
     private func sorted(
-        _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
-    ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
+        _ arrived: ChangeQueue.Delivery, _ new: StackSnapshot
+    ) throws -> (taken: [RemoteChange], ignored: [RemoteChange]) {
         if arrived.isOverflowing {
             let all = try [differences(new)]
             return automaticallyMergesChangesFromParent || !merging.observed.isEmpty ? (all, []) : ([], all)
         }
-        if automaticallyMergesChangesFromParent { return (arrived.changes.map(ForeignChange.init), []) }
-        var result: (taken: [ForeignChange], ignored: [ForeignChange]) = ([], [])
+        if automaticallyMergesChangesFromParent { return (arrived.changes.map(RemoteChange.init), []) }
+        var result: (taken: [RemoteChange], ignored: [RemoteChange]) = ([], [])
         for change in arrived.changes {
             if merging.observed.contains(change.originator) {
-                result.taken.append(ForeignChange(change))
+                result.taken.append(RemoteChange(change))
             } else {
-                result.ignored.append(ForeignChange(change))
+                result.ignored.append(RemoteChange(change))
             }
         }
         return result
@@ -124,13 +124,13 @@ extension ManagedObjectContext {
     private func isNewest(_ old: StackSnapshot, _ transaction: UInt64) throws -> Bool {
         if let parent { return try parent.readingSnapshot() === old }
         let stack = persistentStoreCoordinator.stack
-        guard !reading.isAway, !reading.isPinned || old.isPinned, old.stack === stack else { return false }
+        guard !reading.needsFullMerge, !reading.isPinned || old.isPinned, old.stack === stack else { return false }
         return old.transaction >= max(stack.latestTransaction, transaction)
     }
 
     /// The differences between this context's objects and the stores, if the change queue is incomplete.
-    private func differences(_ new: StackSnapshot) throws -> ForeignChange {
-        var change = ForeignChange()
+    private func differences(_ new: StackSnapshot) throws -> RemoteChange {
+        var change = RemoteChange()
         let objects = retainsRegisteredObjects ? registry.objects : registry.heldObjectsFaultingOthers()
         for object in objects where !object.isInserted {
             if try new[object.scope.slot]?.exists(object.scope.entity, object.key) ?? false {
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
     }
 
     /// Copies the old rows of changed objects into the objects, for a context that does not merge these changes.
-    private func freezeChanged(_ changes: [ForeignChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
+    private func freezeChanged(_ changes: [RemoteChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
         for change in changes {
             for reference in change.updated + change.deleted {
                 guard !settled.contains(reference.key), let object = registry[reference.key], !object.isFault
@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     }
 
     /// Copies the old rows of deleted objects that are in use into the objects.
-    private func freezeDeleted(_ changes: [ForeignChange], _ old: StackSnapshot) {
+    private func freezeDeleted(_ changes: [RemoteChange], _ old: StackSnapshot) {
         for change in changes {
             for reference in change.deleted where registry.isShared(reference.key) {
                 registry[reference.key]?.freezeRow(from: old)
@@ -162,9 +162,9 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) -> MergedChanges {
+    private func mergeRemoteChanges(_ changes: [RemoteChange], _ new: StackSnapshot) -> MergedChanges {
         var merged = MergedChanges()
-        let namesInserted = hearsOfMerges
+        let namesInserted = observesMerges
         for change in changes {
             // A store can be removed before its last commits are merged.
             for reference in change.inserted where namesInserted && new[reference.slot] != nil {
@@ -172,7 +172,7 @@ extension ManagedObjectContext {
             }
             for reference in change.updated {
                 guard let object = registry[reference.key] else {
-                    merged.isElsewhere = true
+                    merged.includesUnregistered = true
                     continue
                 }
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
@@ -182,11 +182,11 @@ extension ManagedObjectContext {
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
-                    merged.isElsewhere = true
+                    merged.includesUnregistered = true
                     continue
                 }
                 merged.changes.deleted.insert(object.objectID)
-                takeInDeletion(of: object)
+                mergeDeletion(of: object)
                 observers.hub?.noteChange(object)
             }
         }
@@ -199,7 +199,7 @@ extension ManagedObjectContext {
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
         // The save compares a watched object with its values at the call of `detectConflicts`.
         guard settling || !object.state.contains(.watched) else { return }
-        guard let row = noting(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
+        guard let row = recordingFailure(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
         // The record of an undone change may remain without changes. Its next change starts from the new row.
         guard object.hasChanges else { return record.version = row.version }
         rebase(object, on: row, settling: settling)
@@ -227,16 +227,16 @@ extension ManagedObjectContext {
         }
         if record.version != row.version { merging.report.rebased.insert(object.objectID) }
         object.adopt(row.values, version: row.version)
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 
     /// Merges the deletion of an object by another save. If the object has pending changes here, the save has a conflict.
-    func takeInDeletion(of object: ManagedObject) {
+    func mergeDeletion(of object: ManagedObject) {
         object.state.remove(.fault)
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
         } else if object.hasChanges, object.record?.changed.contains(where: { !object.scope.properties[$0].isToMany }) == true {
-            object.state.insert(.stirred)
+            object.state.insert(.changedSinceWillSave)
         } else {
             object.state.insert(.gone)
             object.state.remove(.updated)
@@ -244,9 +244,9 @@ extension ManagedObjectContext {
     }
 
     /// The changed objects of this context that remote changes may affect. All changed objects, if a remote change does not name all owners.
-    private func trackedObjects(namedBy changes: [ForeignChange]) -> [ManagedObject] {
+    private func trackedObjects(namedBy changes: [RemoteChange]) -> [ManagedObject] {
         if tracker.objects.isEmpty || changes.isEmpty { return [] }
-        guard changes.allSatisfy(\.namesOwners) else { return tracker.objects.all }
+        guard changes.allSatisfy(\.includesOwners) else { return tracker.objects.all }
         var named: [ManagedObject] = []
         var keys: Set<UInt64> = []
         for reference in changes.lazy.flatMap({ $0.updated + $0.deleted }) where keys.insert(reference.key).inserted {
@@ -266,7 +266,7 @@ extension ManagedObjectContext {
     /// Removes deleted objects from the relationships to which this context had added them, like the delete rule nullify.
     ///
     /// - Returns: The objects that lost members.
-    private func dropMembers(deletedBy changes: [ForeignChange]) -> [ManagedObject] {
+    private func dropMembers(deletedBy changes: [RemoteChange]) -> [ManagedObject] {
         var deleted: Set<ManagedObjectID> = []
         for reference in changes.lazy.flatMap(\.deleted) where registry[reference.key]?.state.contains(.gone) ?? true {
             deleted.insert(objectID(reference))
@@ -303,7 +303,7 @@ extension ManagedObjectContext {
                 if isOver { record.removeChange(of: index) }
                 observers.hub?.noteChange(object, index)
             }
-            settleUpdatedState(of: object)
+            clearUpdatedIfUnchanged(of: object)
         }
         return owners
     }
@@ -324,17 +324,17 @@ extension ManagedObjectContext {
 }
 
 /// Remote changes, in the form in which a context merges them.
-private struct ForeignChange {
+private struct RemoteChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
     var deleted: [ObjectReference] = []
     /// True if the updated objects include the owners of all relationships whose members changed.
-    var namesOwners = true
+    var includesOwners = true
 
     init() {}
 
     init(_ change: StoreChange) {
-        namesOwners = change.kind == .save
+        includesOwners = change.kind == .save
         inserted = change.inserted
         updated = change.updated.map(\.reference)
         deleted = change.deleted

@@ -27,22 +27,22 @@ extension ManagedObjectContext {
     /// - Throws: The store's error.
     public func mergeChanges(from changes: ObjectChanges) throws {
         processPendingChanges()
-        let told = try move()
+        let alreadyNotified = try move()
         var merged = ObjectChanges(inserted: changes.inserted, transaction: changes.transaction)
         for id in changes.updated.union(changes.refreshed) {
             guard let object = registeredObject(for: id), !object.isInserted else { continue }
-            renew(object, mergeChanges: true)
+            reread(object, mergeChanges: true)
             merged.refreshed.insert(id)
         }
         for id in changes.deleted {
             guard let object = registeredObject(for: id), !object.isInserted else { continue }
-            takeInDeletion(of: object)
+            mergeDeletion(of: object)
             merged.deleted.insert(id)
         }
         // Observers have already been notified of the changes that `move` merged.
-        merged.inserted.subtract(told.inserted)
-        merged.refreshed.subtract(told.refreshed)
-        merged.deleted.subtract(told.deleted)
+        merged.inserted.subtract(alreadyNotified.inserted)
+        merged.refreshed.subtract(alreadyNotified.refreshed)
+        merged.deleted.subtract(alreadyNotified.deleted)
         guard !merged.isEmpty else { return }
         post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merged), merged)
         postObjectsDidChange(merged)

@@ -11,7 +11,7 @@ internal import HornbeamStore
 
 extension ManagedObjectContext {
     /// Resolves a conflict. Returns false if the policy cannot resolve it.
-    func settle(_ conflict: UniqueConflict, _ draft: SaveDraft) throws -> Bool {
+    func settle(_ conflict: UniqueConflict, _ draft: ChangeSetBuilder) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
         let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { tracker.upserted.contains(ObjectIdentifier($0)) }
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     private func propertiesTaken(from object: ManagedObject, by resolution: ConstraintResolution) throws -> PropertySet? {
         switch resolution {
         case .base, .stored: return nil
-        case .new: return object.scope.properties.reduce(into: PropertySet()) { if brings(object, $1.index) { $0.insert($1.index) } }
+        case .new: return object.scope.properties.reduce(into: PropertySet()) { if isSetByUpsert(object, $1.index) { $0.insert($1.index) } }
         case .merged(let values):
             var taken = PropertySet()
             for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -129,15 +129,15 @@ extension ManagedObjectContext {
     }
 
     /// The properties that an upserted object changes in the stored one; nil for other objects.
-    func broughtProperties(of object: ManagedObject) -> PropertySet? {
+    func upsertedProperties(of object: ManagedObject) -> PropertySet? {
         guard tracker.upserted.contains(ObjectIdentifier(object)), let record = object.record else { return nil }
         var brought = PropertySet()
-        for index in record.held where brings(object, index) { brought.insert(index) }
+        for index in record.held where isSetByUpsert(object, index) { brought.insert(index) }
         return brought
     }
 
     /// False for properties of an upserted object that only have their default value.
-    private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
+    private func isSetByUpsert(_ object: ManagedObject, _ index: Int) -> Bool {
         guard tracker.upserted.contains(ObjectIdentifier(object)) else { return true }
         guard let record = object.record else { return true }
         if record.assigned.contains(index) { return true }

@@ -56,7 +56,7 @@ public final class CustomMigration {
         do { try destination.save() } catch let error as HornbeamError {
             let broken: [HornbeamError.Code] = [.multipleErrors, .constraintConflict, .deleteDenied, .missingRequiredValue, .validation]
             guard broken.contains(error.code) || (1_550 ... 1_690).contains(error.code.rawValue) else { throw error }
-            throw rulesBroken(error.code == .multipleErrors ? error.details : [error])
+            throw violationError(error.code == .multipleErrors ? error.details : [error])
         }
     }
 
@@ -195,10 +195,10 @@ public final class CustomMigration {
     }
 
     func throwProblems() throws {
-        if !problems.isEmpty { throw rulesBroken(problems) }
+        if !problems.isEmpty { throw violationError(problems) }
     }
 
-    private func rulesBroken(_ details: [HornbeamError]) -> HornbeamError {
+    private func violationError(_ details: [HornbeamError]) -> HornbeamError {
         HornbeamError(
             .migrationConstraintViolation,
             "The stage \(stage) failed, because objects violate rules of the new version. The details list them. The store is unchanged.",

@@ -56,14 +56,14 @@ struct PolicyPasses {
         migration.destination.role.skipsValidation = true
         try forEachPolicy { mapping, policy in
             try policy.begin(mapping, migration)
-            try forEachSource(of: mapping) { source, isTaken in
-                if isTaken { try policy.createDestinationInstances(for: source, in: mapping, migration) }
+            try forEachSource(of: mapping) { source, isSelected in
+                if isSelected { try policy.createDestinationInstances(for: source, in: mapping, migration) }
             }
             try policy.endInstanceCreation(mapping, migration)
         }
         try forEachPolicy { mapping, policy in
-            try forEachSource(of: mapping) { source, isTaken in
-                guard isTaken else { return }
+            try forEachSource(of: mapping) { source, isSelected in
+                guard isSelected else { return }
                 for object in try migration.destinationObjects(for: source, by: mapping.name) {
                     try policy.createRelationships(from: source, to: object, in: mapping, migration)
                 }
@@ -72,7 +72,7 @@ struct PolicyPasses {
         }
         migration.destination.role.skipsValidation = false
         try forEachPolicy { mapping, policy in
-            try removeObjectsNotTaken(by: mapping)
+            try removeUnselectedObjects(by: mapping)
             try migration.validate(mapping)
             try policy.performCustomValidation(mapping, migration)
             try policy.end(mapping, migration)
@@ -98,7 +98,7 @@ struct PolicyPasses {
         }
     }
 
-    private func forEachSource(of mapping: EntityMapping, _ body: (ManagedObject, _ isTaken: Bool) throws -> Void) throws {
+    private func forEachSource(of mapping: EntityMapping, _ body: (ManagedObject, _ isSelected: Bool) throws -> Void) throws {
         var request = FetchRequest<ManagedObject>(entityName: mapping.sourceEntityName ?? "")
         request.includesSubentities = false
         try migration.forEach(request) { source in
@@ -107,10 +107,10 @@ struct PolicyPasses {
     }
 
     /// Deletes the successors of old objects that the mapping's predicate does not select.
-    private func removeObjectsNotTaken(by mapping: EntityMapping) throws {
+    private func removeUnselectedObjects(by mapping: EntityMapping) throws {
         guard mapping.sourcePredicate != nil, migration.keepsObjects(mapping) else { return }
-        try forEachSource(of: mapping) { source, isTaken in
-            if !isTaken, let object = try migration.successor(of: source) { migration.destination.delete(object) }
+        try forEachSource(of: mapping) { source, isSelected in
+            if !isSelected, let object = try migration.successor(of: source) { migration.destination.delete(object) }
         }
     }
 }

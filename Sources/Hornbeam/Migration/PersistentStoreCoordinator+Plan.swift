@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     /// A context for a store that is already open, for a migration.
     convenience init(over store: Store, classes: [ManagedObject.Type]) throws {
         let coordinator = try PersistentStoreCoordinator(managedObjectModel: store.model, classes: classes)
-        try coordinator.adopt(store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
+        try coordinator.addOpenStore(store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
         self.init(coordinator: coordinator)
     }
 }

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
     public struct ObjectsDidChange: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { AskedName.didChangeObjects.forObserversOfMessages }
+        public static var name: Notification.Name { RequestedName.didChangeObjects.forObserversOfMessages }
         /// The changed objects, as IDs.
         public let changes: ObjectChanges
 
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     /// A save begins (NOT-2).
     public struct WillSave: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { AskedName.willSaveObjects.forObserversOfMessages }
+        public static var name: Notification.Name { RequestedName.willSaveObjects.forObserversOfMessages }
 
         /// The message for a notification.
         public static func makeMessage(_ notification: Notification) -> Self? { Self() }
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     /// A save is durable (NOT-3, NOT-4).
     public struct DidSave: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { AskedName.didSaveObjectIDs.forObserversOfMessages }
+        public static var name: Notification.Name { RequestedName.didSaveObjectIDs.forObserversOfMessages }
         /// The saved objects, as IDs.
         public let changes: ObjectChanges
 
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     /// Saves of other contexts were merged (NOT-5).
     public struct DidMergeChanges: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { AskedName.didMergeChangesObjectIDs.forObserversOfMessages }
+        public static var name: Notification.Name { RequestedName.didMergeChangesObjectIDs.forObserversOfMessages }
         /// The objects whose changes were merged, as IDs.
         public let changes: ObjectChanges
 
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
         public typealias Subject = ManagedObjectContext
         /// The name under which the message is posted.
-        public static var name: Notification.Name { AskedName.didChangeViewObjects.forObservers }
+        public static var name: Notification.Name { RequestedName.didChangeViewObjects.forObservers }
         /// The objects that were inserted.
         public let inserted: Set<ManagedObject>
         /// The objects whose properties changed.

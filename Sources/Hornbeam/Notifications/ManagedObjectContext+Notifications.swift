@@ -8,43 +8,43 @@ internal import HornbeamModel
 
 extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
-    public static var didChangeObjectsNotification: Notification.Name { AskedName.didChangeObjects.forObservers }
+    public static var didChangeObjectsNotification: Notification.Name { RequestedName.didChangeObjects.forObservers }
     /// A save begins (NOT-2).
-    public static var willSaveObjectsNotification: Notification.Name { AskedName.willSaveObjects.forObservers }
+    public static var willSaveObjectsNotification: Notification.Name { RequestedName.willSaveObjects.forObservers }
     /// A save is durable (NOT-3, NOT-4).
-    public static var didSaveObjectIDsNotification: Notification.Name { AskedName.didSaveObjectIDs.forObservers }
+    public static var didSaveObjectIDsNotification: Notification.Name { RequestedName.didSaveObjectIDs.forObservers }
     /// Saves of other contexts were merged (NOT-5).
     public static var didMergeChangesObjectIDsNotification: Notification.Name {
-        AskedName.didMergeChangesObjectIDs.forObservers
+        RequestedName.didMergeChangesObjectIDs.forObservers
     }
     /// The key of the `ObjectChanges` in a notification's `userInfo`.
     public static let changesKey = "changes"
 
     /// Posts a message to observers of notifications and of messages, if there may be any.
     func post<Message: ContextMessage>(
-        _ name: AskedName, _ message: @autoclosure () -> Message, _ changes: ObjectChanges? = nil
+        _ name: RequestedName, _ message: @autoclosure () -> Message, _ changes: ObjectChanges? = nil
     ) {
-        guard name.isAsked else { return }
+        guard name.isRequested else { return }
         NotificationCenter.default.post(
             name: name.name, object: self, userInfo: changes.map { [Self.changesKey: $0] })
         #if !canImport(Darwin)
         // For Foundation versions that do not convert notifications into messages.
-        if name.isAskedForMessages { NotificationCenter.default.post(message(), subject: self) }
+        if name.isRequestedForMessages { NotificationCenter.default.post(message(), subject: self) }
         #endif
     }
 
     /// True if there may be an observer of changes in memory.
     var hasListeners: Bool {
-        AskedName.didChangeObjects.isAsked || !observers.isEmpty
-            || role.isViewContext && AskedName.didChangeViewObjects.isAsked
+        RequestedName.didChangeObjects.isRequested || !observers.isEmpty
+            || role.isViewContext && RequestedName.didChangeViewObjects.isRequested
     }
 
     /// Notifies observers of changes in memory.
     func postObjectsDidChange(_ changes: ObjectChanges, keys: () -> [ManagedObjectID: Set<String>] = { [:] }) {
         if changes.isEmpty { return }
         post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
-        if role.isViewContext, AskedName.didChangeViewObjects.isAsked { postToMainActor(changes) }
-        tellListeners(changes)
+        if role.isViewContext, RequestedName.didChangeViewObjects.isRequested { postToMainActor(changes) }
+        notifyListeners(changes)
         guard !observers.mailboxes.isEmpty else { return }
         observers.mailboxes.removeAll { $0.mailbox == nil }
         var changes = changes
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     }
 
     /// Notifies fetched results. `changes` is empty if objects changed that are not registered in the context, and that a fetch may find now.
-    func tellListeners(_ changes: ObjectChanges) {
+    func notifyListeners(_ changes: ObjectChanges) {
         guard !observers.listeners.isEmpty || observers.isNotifying else { return }
         observers.queue.append(changes)
         // A listener may fetch or save, which calls this function again. The new changes wait until all listeners have received these.

@@ -75,7 +75,7 @@ extension ManagedObject {
     @usableFromInline
     final func setValue(_ value: PropertyValue, _ nameID: PropertyNameID) {
         let index = scope.index(of: nameID)
-        if setOfNew(value, at: index) { return }
+        if setValueOfNewObject(value, at: index) { return }
         let property = scope.properties[index]
         // A composite's elements are converted to their stored form. Validation reports elements that cannot be converted.
         if case .dictionary = value { return assign((try? property.coerced(value)) ?? value, to: property) }
@@ -99,7 +99,7 @@ extension ManagedObject {
             let cell = try scope.readingCells().integer(index, key, &place)
             hint = place
             if let cell { return cell }
-            markGone()
+            markRowMissing()
         } catch { markFailed(error) }
         return nil
     }
@@ -121,7 +121,7 @@ extension ManagedObject {
             let cell = try scope.readingCells().double(index, key, &place)
             hint = place
             if let cell { return cell }
-            markGone()
+            markRowMissing()
         } catch { markFailed(error) }
         return nil
     }
@@ -146,7 +146,7 @@ extension ManagedObject {
             let cell = try scope.readingCells().string(index, key, &place)
             hint = place
             if let cell { return cell }
-            markGone()
+            markRowMissing()
         } catch { markFailed(error) }
         return nil
     }

@@ -19,7 +19,7 @@ extension ManagedObject {
             return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
-        unsafe lendUTF8(token.nameID) { bytes in
+        unsafe withStoredUTF8(token.nameID) { bytes in
             let bytes = unsafe bytes ?? UnsafeBufferPointer(start: nil, count: 0)
             result = Swift.Result { () throws(Failure) in unsafe try body(bytes) }
         }
@@ -36,11 +36,11 @@ extension ManagedObject {
             return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
-        unsafe lendUTF8(token.nameID) { bytes in result = Swift.Result { () throws(Failure) in unsafe try body(bytes) } }
+        unsafe withStoredUTF8(token.nameID) { bytes in result = Swift.Result { () throws(Failure) in unsafe try body(bytes) } }
         return try result!.get()
     }
 
-    /// The text of a located row, if it can be read without preparation; if nil, call `lendUTF8`.
+    /// The text of a located row, if it can be read without preparation; if nil, call `withStoredUTF8`.
     @usableFromInline
     final func borrowedText(_ nameID: PropertyNameID) -> BorrowedText? {
         let index = scope.index(of: nameID)
@@ -50,7 +50,7 @@ extension ManagedObject {
 
     /// Prepares the object as needed and passes the bytes of the text to `body`; nil if there is no value. Calls `body` exactly once.
     @usableFromInline
-    final func lendUTF8(_ nameID: PropertyNameID, _ body: (UnsafeBufferPointer<UInt8>?) -> Void) {
+    final func withStoredUTF8(_ nameID: PropertyNameID, _ body: (UnsafeBufferPointer<UInt8>?) -> Void) {
         let index = scope.index(of: nameID)
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .string) else {
@@ -64,7 +64,7 @@ extension ManagedObject {
             }
             hint = place
             if isThere { return }
-            markGone()
+            markRowMissing()
         } catch { markFailed(error) }
         body(nil)
     }

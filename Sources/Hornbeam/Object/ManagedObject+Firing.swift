@@ -19,7 +19,7 @@ extension ManagedObject {
             return
         }
         guard try hasRow() else {
-            markGone()
+            markRowMissing()
             throw missingRow()
         }
         becomeRealised()
@@ -29,7 +29,7 @@ extension ManagedObject {
     final func fireIfNeeded() {
         guard state.contains(.fault), !state.contains(.detached), !fillFromParent() else { return }
         do {
-            if try hasRow() { becomeRealised() } else { markGone() }
+            if try hasRow() { becomeRealised() } else { markRowMissing() }
         } catch {
             markFailed(error)
         }
@@ -38,7 +38,7 @@ extension ManagedObject {
     /// True if the row exists. Reads the store unless the hint was found in the context's snapshot.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
-        unsafe scope.livingContext?.noteLookUp(of: self)
+        unsafe scope.livingContext?.recordLookup(of: self)
         if try findRow() { return true }
         guard scope.isIncremental, try scope.context.loadRow(of: self) else { return false }
         return try findRow()
@@ -61,7 +61,7 @@ extension ManagedObject {
     }
 
     /// Marks the object as one without a row: it is a deleted object with zero values (MOC-24).
-    final func markGone() {
+    final func markRowMissing() {
         state.remove(.fault)
         state.insert(.gone)
     }
@@ -103,7 +103,7 @@ extension ManagedObject {
     }
 
     /// Makes the next save compare the row with the version of the current snapshot.
-    final func watchAnew() {
+    final func watchCurrentVersion() {
         record?.version = 0
         _ = writableRecord()
     }
@@ -120,7 +120,7 @@ extension ManagedObject {
     /// Copies the row into the record, so that it can be read after the row is deleted.
     final func freezeRow(from snapshot: StackSnapshot) {
         guard record?.frozenRow == nil, isReadable,
-            let row = scope.context.noting(self, { try snapshot[scope.slot]?.values(scope.entity, key) })
+            let row = scope.context.recordingFailure(self, { try snapshot[scope.slot]?.values(scope.entity, key) })
         else { return }
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
         record.frozenRow = row

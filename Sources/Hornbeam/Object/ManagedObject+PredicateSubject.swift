@@ -33,7 +33,7 @@ extension PropertyProbe {
         let scope = EntityScope(
             entity: coordinator.managedObjectModel.entities[0], slot: StoreSlot(0), objectClass: type,
             origin: .init(entityName: "Probe", storeIdentifier: nil, entityNumber: -1),
-            context: ManagedObjectContext(coordinator: coordinator, afterlifeOn: nil))
+            context: ManagedObjectContext(coordinator: coordinator, detachedReaderOn: nil))
         scope.probe = self
         return ObjectBirth(scope: scope, key: 0, hint: RowHint(), state: .gone)
     }

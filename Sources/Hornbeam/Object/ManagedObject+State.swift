@@ -39,7 +39,7 @@ extension ManagedObject {
 
     /// True if the row is deleted and this context changed attributes of the object. The save then has a conflict. Changes through
     /// the other end of a relationship make no conflict.
-    final var isChangedThoughGone: Bool {
+    final var isChangedAfterRowDeletion: Bool {
         guard state.contains(.gone), state.contains(.updated), let record else { return false }
         return record.changed.contains(where: { index in
             let property = scope.properties[index]

@@ -32,7 +32,7 @@ extension ManagedObject {
             let value = try scope.readingSnapshot().value(of: property, scope.entity, key, &place)
             hint = place
             if let value { return value }
-            markGone()
+            markRowMissing()
         } catch {
             markFailed(error)
         }
@@ -68,8 +68,8 @@ extension ManagedObject {
     }
 
     /// The fast path of `assign`: sets a value of a new object that is already tracked and has no observer. Returns false if `assign` is required.
-    final func setOfNew(_ value: PropertyValue, at index: Int) -> Bool {
-        let noted: ObjectState = [.inserted, .tracked, .touched, .stirred]
+    final func setValueOfNewObject(_ value: PropertyValue, at index: Int) -> Bool {
+        let noted: ObjectState = [.inserted, .tracked, .touched, .changedSinceWillSave]
         guard state.isSuperset(of: noted), !state.contains(.silent), scope.hub == nil, let record,
             scope.shape.plainChecks[index].type != nil, let context = unsafe scope.livingContext, context.undoStack == nil
         else { return false }
@@ -113,7 +113,7 @@ extension ManagedObject {
             let version = try scope.readingSnapshot().withRow(scope.entity, key, &place) { $0.version }
             hint = place
             if let version { return version }
-            markGone()
+            markRowMissing()
         } catch {
             markFailed(error)
         }

@@ -32,7 +32,7 @@ public struct ManagedArray<Element: ManagedObject> {
 
     /// Adds an object at the end. Does nothing if it is a member.
     public mutating func append(_ member: Element) {
-        guard base != nil, steps.last?.isAppending ?? true else { return carryOut(.append(member)) }
+        guard base != nil, steps.last?.isAppending ?? true else { return addStep(.append(member)) }
         steps.append(.append(member))
     }
 
@@ -44,11 +44,11 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Inserts an object at a position. A member is moved there.
     public mutating func insert(_ member: Element, at place: Int) {
         require((0...count).contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
-        carryOut(.insert(member, place: place))
+        addStep(.insert(member, place: place))
     }
 
     /// Removes an object. Does nothing if it is not a member.
-    public mutating func remove(_ member: Element) { carryOut(.remove(member)) }
+    public mutating func remove(_ member: Element) { addStep(.remove(member)) }
 
     /// Removes the object at a position.
     public mutating func remove(at place: Int) { remove(self[place]) }
@@ -56,7 +56,7 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Removes the object at a position and inserts another one there.
     public mutating func replace(at place: Int, with member: Element) {
         require(indices.contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
-        carryOut(.replace(self[place], with: member))
+        addStep(.replace(self[place], with: member))
     }
 
     /// Removes all members.
@@ -67,7 +67,7 @@ public struct ManagedArray<Element: ManagedObject> {
     }
 
     /// Records the first change as relative to the relationship. At a second change, the array becomes independent of the relationship.
-    private mutating func carryOut(_ step: Step) {
+    private mutating func addStep(_ step: Step) {
         if base != nil, steps.isEmpty {
             steps = [step]
             return

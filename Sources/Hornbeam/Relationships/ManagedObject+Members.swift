@@ -115,7 +115,7 @@ extension ManagedObject {
     final func destination(of property: PropertyDescription) -> ManagedObject? {
         guard case .objectID(let id) = currentValue(of: property), let context = readingContext else { return nil }
         let destination = context.object(with: id)
-        if !destination.isPlaceKnown { context.noteStep(from: self, along: property, to: destination) }
+        if !destination.isRowLocated { context.recordStep(from: self, along: property, to: destination) }
         return destination
     }
 

@@ -122,7 +122,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             if !changes.isEmpty { onChange(changes) }
         } catch {
             // Results that cannot be read are removed. The next fetch throws the error.
-            context.mergeByItself { throw error }
+            context.mergeAutomatically { throw error }
             isFetched = false
             sections = []
         }

@@ -94,7 +94,7 @@ public struct LiveSequence<Value>: AsyncSequence {
                 if Task.isCancelled { break }
                 hasComputed = true
                 do {
-                    guard let value = try compute(context, changes.take(), last) else { continue }
+                    guard let value = try compute(context, changes.dequeue(), last) else { continue }
                     last = value
                     return value
                 } catch {
@@ -122,7 +122,7 @@ private final class PendingChanges {
         signal.yield()
     }
 
-    func take() -> Set<ManagedObjectID> {
+    func dequeue() -> Set<ManagedObjectID> {
         defer { touched = [] }
         return touched
     }

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
         tracker.objects.compact()
         try requireNoReadFailures()
         if let failure = firstFailure() { throw failure }
-        try settleDoubt()
+        try resolveInDoubtSave()
         if let doubt = saving.doubt { throw doubt.save.error }
         guard hasChanges || !tracker.objects.isEmpty else { return }
         post(.willSaveObjects, WillSave())
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
         try withoutUndo { try computeDerivedValues() }
         if !role.skipsValidation { try validate() }
         try requireNoReadFailures()
-        forgetUnsavedDeletions()
+        removeUnsavedDeletions()
         if let parent { try push(into: parent) } else { try write() }
     }
 
@@ -43,21 +43,21 @@ extension ManagedObjectContext {
 
     /// Calls `willSave` of the changed objects until the calls change no object any more (SAV-4, OBJ-5).
     private func runWillSaveHooks() throws {
-        for object in tracker.objects.all { object.state.insert(.stirred) }
+        for object in tracker.objects.all { object.state.insert(.changedSinceWillSave) }
         var rounds = 0
         while true {
-            let stirred = tracker.objects.filter { $0.state.contains(.stirred) && $0.hasChanges }
-            if stirred.isEmpty { break }
+            let changedSinceWillSave = tracker.objects.filter { $0.state.contains(.changedSinceWillSave) && $0.hasChanges }
+            if changedSinceWillSave.isEmpty { break }
             rounds += 1
             guard rounds <= 1000 else {
                 throw HornbeamError(
                     .general,
-                    "willSave of \(stirred[0].scope.entity.name) changed its object 1000 times over. Compare before "
+                    "willSave of \(changedSinceWillSave[0].scope.entity.name) changed its object 1000 times over. Compare before "
                         + "setting a value there.",
-                    entity: stirred[0].scope.entity.name, objectIDs: stirred.map(\.objectID))
+                    entity: changedSinceWillSave[0].scope.entity.name, objectIDs: changedSinceWillSave.map(\.objectID))
             }
-            for object in stirred { object.state.remove(.stirred) }
-            for object in stirred { object.willSave() }
+            for object in changedSinceWillSave { object.state.remove(.changedSinceWillSave) }
+            for object in changedSinceWillSave { object.willSave() }
         }
         processPendingChanges()
         tracker.objects.compact()
@@ -78,21 +78,21 @@ extension ManagedObjectContext {
 
     /// Merges remote changes before the save, so that the save reports fewer conflicts.
     private func mergeBeforeSave() throws {
-        if follows, !hasReadNothing { try advance() }
+        if mergesAutomatically, !hasReadNothing { try advance() }
     }
 
     private func write() throws {
         for _ in 0..<100 {
             let stack = persistentStoreCoordinator.stack
-            try placeNewObjects(in: stack)
-            var draft = SaveDraft(self, into: stack)
+            try assignStoresToNewObjects(in: stack)
+            var draft = ChangeSetBuilder(self, into: stack)
             try draft.build()
             do {
                 let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
-            } catch let doubtful as InDoubtSave {
-                saving.doubt = SaveDoubt(doubtful, draft, tracker.objects.all)
-                throw doubtful.error
+            } catch let inDoubt as InDoubtSave {
+                saving.doubt = InDoubtChanges(inDoubt, draft, tracker.objects.all)
+                throw inDoubt.error
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }
                 if !role.skipsValidation { try validate() }
@@ -105,19 +105,19 @@ extension ManagedObjectContext {
     }
 
     /// The steps after the save is durable (SAV-12).
-    private func finish(_ draft: SaveDraft, _ receipt: StackCommitResult) throws {
+    private func finish(_ draft: ChangeSetBuilder, _ receipt: StackCommitResult) throws {
         let saved = tracker.objects.all
-        let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
+        let changes = RequestedName.didSaveObjectIDs.isRequested ? draft.notificationChanges(in: receipt.transaction) : nil
         tracker.noteEdit()
         adoptKeys(of: draft)
-        for object in draft.deleted { freezeForReaders(object) }
+        for object in draft.deleted { copyDeletedRow(object) }
         for object in saved { settle(object) }
         tracker.objects.removeAll()
-        concludeMerges()
-        moveOn(to: receipt, saved)
+        finishMergeReport()
+        switchToSavedSnapshot(to: receipt, saved)
         for object in saved { object.didSave() }
-        for object in draft.deleted { dismiss(object) }
-        followSaveBelow()
+        for object in draft.deleted { detachDeleted(object) }
+        descendantsReadSavedSnapshot()
         if let changes { post(.didSaveObjectIDs, DidSave(changes: changes), changes) }
         sweepIfDue()
     }
@@ -127,13 +127,13 @@ extension ManagedObjectContext {
         if let undoStack { try undoStack.withoutRegistration(body) } else { try body() }
     }
 
-    func concludeMerges() {
-        merging.conclude()
+    func finishMergeReport() {
+        merging.finishReport()
         if !tracker.upserted.isEmpty { tracker.upserted.removeAll() }
     }
 
     /// Replaces the temporary IDs of new objects by permanent ones, here and in descendant contexts.
-    private func adoptKeys(of draft: SaveDraft) {
+    private func adoptKeys(of draft: ChangeSetBuilder) {
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference) in draft.newKeys {
             let old = object.objectID
@@ -144,21 +144,21 @@ extension ManagedObjectContext {
     }
 
     /// Switches reads to the saved snapshot. If this fails, the next read tries again.
-    private func moveOn(to receipt: StackCommitResult, _ saved: [ManagedObject]) {
-        if hasReadNothing { return merging.inbox.skip() }
+    private func switchToSavedSnapshot(to receipt: StackCommitResult, _ saved: [ManagedObject]) {
+        if hasReadNothing { return merging.changeQueue.skip() }
         do {
             try move(
                 toAtLeast: receipt.transaction,
                 settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil
-            reading.isAway = true
-            mergeByItself { throw error }
+            reading.needsFullMerge = true
+            mergeAutomatically { throw error }
         }
     }
 
     /// Copies the row of a deleted object into the object, so that references to it can still read its values (C-3).
-    private func freezeForReaders(_ object: ManagedObject) {
+    private func copyDeletedRow(_ object: ManagedObject) {
         guard let snapshot else { return }
         object.state.remove(.deleted)
         object.freezeRow(from: snapshot)
@@ -168,13 +168,13 @@ extension ManagedObjectContext {
     /// Marks the object as equal to its row.
     private func settle(_ object: ManagedObject) {
         let isDeleted = object.state.contains(.deleted)
-        object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
+        object.state.remove([.inserted, .updated, .tracked, .touched, .changedSinceWillSave, .watched])
         guard !isDeleted, object.record != nil else { return }
         object.record = object.transientRecord
         object.hint = RowHint()
     }
 
-    func dismiss(_ object: ManagedObject) {
+    func detachDeleted(_ object: ManagedObject) {
         registry.remove(object.registryKey)
         object.detach()
     }

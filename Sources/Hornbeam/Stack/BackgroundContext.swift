@@ -13,7 +13,7 @@
 public actor BackgroundContext {
     private let executor: ContextExecutor
     private let context: ManagedObjectContext
-    private nonisolated let inbox: ChangeInbox
+    private nonisolated let changeQueue: ChangeQueue
     /// The identity of this context, for contexts that merge its saves.
     public nonisolated let identity: ContextIdentity
 
@@ -22,23 +22,23 @@ public actor BackgroundContext {
     init(_ coordinator: PersistentStoreCoordinator) {
         executor = ContextExecutor()
         context = ManagedObjectContext(coordinator: coordinator)
-        inbox = context.merging.inbox
+        changeQueue = context.merging.changeQueue
         identity = context.identity
     }
 
     /// Makes the context merge each commit when it is idle, so that it does not hold an old snapshot.
-    nonisolated func keepUp() {
+    nonisolated func startMergingCommits() {
         let isDue = Flag()
-        inbox.setAlarm { [weak self] in
+        changeQueue.setCommitHandler { [weak self] in
             guard isDue.raise() else { return }
             Task {
-                await self?.takeIn()
+                await self?.mergeWhileIdle()
                 isDue.lower()
             }
         }
     }
 
-    private func takeIn() { context.rest() }
+    private func mergeWhileIdle() { context.becomeIdle() }
 
     /// Runs the body with the context, on the context's thread (MOC-2, MOC-4).
     ///
@@ -48,7 +48,7 @@ public actor BackgroundContext {
         _ body: @Sendable (ManagedObjectContext) throws -> Result
     ) throws -> Result {
         try Task.checkCancellation()
-        defer { context.endOfEvent() }
+        defer { context.endEvent() }
         return try body(context)
     }
 

@@ -21,7 +21,7 @@ public final class ContextExecutor: SerialExecutor {
         /// A job of the actor.
         case job(UnownedJob)
         /// A thread that waits for its turn, to run its work itself.
-        case visitor(Visitor)
+        case waiter(Waiter)
     }
 
     private struct State {
@@ -33,7 +33,7 @@ public final class ContextExecutor: SerialExecutor {
         var owner: ObjectIdentifier?
     }
 
-    private final class Visitor: Sendable {
+    private final class Waiter: Sendable {
         let hasTurn = Guarded(false)
     }
 
@@ -59,9 +59,9 @@ public final class ContextExecutor: SerialExecutor {
     /// runs this executor's work, runs the body immediately (MOC-3).
     public func runAndWait<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isCurrent { return try body() }
-        let visitor = Visitor()
-        append(.visitor(visitor))
-        visitor.hasTurn.wait { $0 ? () : nil }
+        let waiter = Waiter()
+        append(.waiter(waiter))
+        waiter.hasTurn.wait { $0 ? () : nil }
         takeOwnership()
         defer {
             state.withLock { $0.owner = nil }
@@ -83,14 +83,14 @@ public final class ContextExecutor: SerialExecutor {
     private func passTurn() {
         switch next() {
         case nil: break
-        case .visitor(let visitor): admit(visitor)
+        case .waiter(let waiter): resume(waiter)
         case .job(let job): WorkerThreads.executors.enqueue { [self] in drain(from: job) }
         }
     }
 
-    private func admit(_ visitor: Visitor) {
-        visitor.hasTurn.withLock { $0 = true }
-        visitor.hasTurn.signal()
+    private func resume(_ waiter: Waiter) {
+        waiter.hasTurn.withLock { $0 = true }
+        waiter.hasTurn.signal()
     }
 
     /// Runs jobs until the queue is empty, or until a waiting thread gets its turn.
@@ -106,7 +106,7 @@ public final class ContextExecutor: SerialExecutor {
             }
             switch following {
             case nil: return
-            case .visitor(let visitor): return admit(visitor)
+            case .waiter(let waiter): return resume(waiter)
             case .job(let next): job = next
             }
         }

@@ -17,7 +17,7 @@ extension PersistentContainer {
         guard let first = stores.first else { misuse("A container is made over at least one store.") }
         let container = try PersistentContainer(name: "adopted", model: first.model, classes: classes)
         for store in stores {
-            try container.persistentStoreCoordinator.adopt(
+            try container.persistentStoreCoordinator.addOpenStore(
                 store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
         }
         return container

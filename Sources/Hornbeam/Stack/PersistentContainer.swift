@@ -160,22 +160,22 @@ extension PersistentContainer {
         context.isObservable = true
         madeViewContext = context
         context.tracker.eventBegan = { [weak self] in
-            Task { @MainActor in self?.madeViewContext?.endOfTurn() }
+            Task { @MainActor in self?.madeViewContext?.endMainActorTurn() }
         }
-        followSaves(context.merging.inbox)
+        followSaves(context.merging.changeQueue)
         return context
     }
 
     /// Makes the view context merge each commit, so that its observers are notified without a call.
-    @MainActor private func followSaves(_ inbox: ChangeInbox) {
+    @MainActor private func followSaves(_ changeQueue: ChangeQueue) {
         let isDue = Flag()
-        inbox.setAlarm { [weak self] in
+        changeQueue.setCommitHandler { [weak self] in
             guard isDue.raise() else { return }
             Task { @MainActor in
                 isDue.lower()
                 guard let context = self?.madeViewContext else { return }
-                if context.follows { context.mergeByItself { try context.mergeChanges() } }
-                context.endOfTurn()
+                if context.mergesAutomatically { context.mergeAutomatically { try context.mergeChanges() } }
+                context.endMainActorTurn()
             }
         }
     }
@@ -190,7 +190,7 @@ extension PersistentContainer {
     /// A context with a separate serial executor (CON-5).
     public func newBackgroundContext() -> BackgroundContext {
         let background = BackgroundContext(persistentStoreCoordinator)
-        background.keepUp()
+        background.startMergingCommits()
         return background
     }
 

@@ -26,7 +26,7 @@ extension PersistentStoreCoordinator {
             let copy = try old.copy(to: description.location)
             return try withExtendedLifetime(copy) {
                 let lease = try Store.lease(description.location, model: managedObjectModel, options: description.options)
-                return try put(lease, description, inPlaceOf: store)
+                return try replaceStore(lease, description, inPlaceOf: store)
             }
         }
     }

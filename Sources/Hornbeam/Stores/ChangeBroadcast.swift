@@ -10,8 +10,8 @@ internal import Synchronization
 final class ChangeBroadcast: Sendable {
     private struct State {
         var log: ChangeLog
-        var inboxes: [UInt64: ChangeInbox] = [:]
-        var alarms: [(owner: UInt64, body: @Sendable () -> Void)] = []
+        var queues: [UInt64: ChangeQueue] = [:]
+        var commitHandlers: [(owner: UInt64, body: @Sendable () -> Void)] = []
         var mailboxes: [WeakMailbox] = []
         /// The weight of the log at which the commits that all contexts have merged are removed.
         var trimWeight = State.trimWeightMin
@@ -22,13 +22,13 @@ final class ChangeBroadcast: Sendable {
         /// Removes the commits that all contexts have merged.
         mutating func trim() {
             // A context whose position is before the log compares all its objects, and needs no part of the log.
-            log.drop(before: inboxes.values.reduce(.max) { $1.place < log.start ? $0 : min($0, $1.place) })
+            log.drop(before: queues.values.reduce(.max) { $1.place < log.start ? $0 : min($0, $1.place) })
             trimWeight = min(max(log.weight * 2, Self.trimWeightMin), max(log.limit / 2, 1))
         }
 
         /// Trims the log if its slowest reader was at `place`.
         mutating func trim(behind place: UInt64) {
-            if inboxes.isEmpty || place <= log.start && log.weight >= Self.trimWeightMin { trim() }
+            if queues.isEmpty || place <= log.start && log.weight >= Self.trimWeightMin { trim() }
         }
     }
 
@@ -45,49 +45,49 @@ final class ChangeBroadcast: Sendable {
 
     // MARK: Contexts
 
-    func subscribe(_ inbox: ChangeInbox) {
+    func subscribe(_ changeQueue: ChangeQueue) {
         state.withLock { state in
-            inbox.move(to: state.log.end)
-            state.inboxes[inbox.owner] = inbox
+            changeQueue.move(to: state.log.end)
+            state.queues[changeQueue.owner] = changeQueue
         }
     }
 
-    func unsubscribe(_ inbox: ChangeInbox) {
+    func unsubscribe(_ changeQueue: ChangeQueue) {
         state.withLock { state in
-            state.inboxes[inbox.owner] = nil
-            if !state.alarms.isEmpty { state.alarms.removeAll { $0.owner == inbox.owner } }
-            state.trim(behind: inbox.place)
+            state.queues[changeQueue.owner] = nil
+            if !state.commitHandlers.isEmpty { state.commitHandlers.removeAll { $0.owner == changeQueue.owner } }
+            state.trim(behind: changeQueue.place)
         }
     }
 
-    func setAlarm(_ alarm: @escaping @Sendable () -> Void, for owner: UInt64) {
+    func setCommitHandler(_ handler: @escaping @Sendable () -> Void, for owner: UInt64) {
         state.withLock { state in
-            state.alarms.removeAll { $0.owner == owner }
-            state.alarms.append((owner, alarm))
+            state.commitHandlers.removeAll { $0.owner == owner }
+            state.commitHandlers.append((owner, handler))
         }
     }
 
-    func drain(_ inbox: ChangeInbox) -> ChangeInbox.Delivery {
+    func drain(_ changeQueue: ChangeQueue) -> ChangeQueue.Delivery {
         state.withLock { state in
-            let place = inbox.place
+            let place = changeQueue.place
             // Filtered before the log is trimmed: trimming would copy the log while a slice of it exists.
-            let changes = state.log.changes(from: place)?.filter { $0.originator != inbox.owner }
-            inbox.move(to: state.log.end)
+            let changes = state.log.changes(from: place)?.filter { $0.originator != changeQueue.owner }
+            changeQueue.move(to: state.log.end)
             state.trim(behind: place)
-            return changes.map { ChangeInbox.Delivery(changes: $0) } ?? ChangeInbox.Delivery(isOverflowing: true)
+            return changes.map { ChangeQueue.Delivery(changes: $0) } ?? ChangeQueue.Delivery(isOverflowing: true)
         }
     }
 
     // MARK: Commits
 
     /// Publishes a commit.
-    func announce(_ change: StoreChange, of store: Store) {
-        let (alarms, mailboxes) = state.withLock { state in
-            keep(change, in: &state)
+    func publish(_ change: StoreChange, of store: Store) {
+        let (commitHandlers, mailboxes) = state.withLock { state in
+            logCommit(change, in: &state)
             if !state.mailboxes.isEmpty { state.mailboxes.removeAll { $0.mailbox == nil } }
-            return (state.alarms, state.mailboxes)
+            return (state.commitHandlers, state.mailboxes)
         }
-        for alarm in alarms where alarm.owner != change.originator { alarm.body() }
+        for handler in commitHandlers where handler.owner != change.originator { handler.body() }
         guard !mailboxes.isEmpty, change.isUnknown || !change.isEmpty else { return }
         let count = change.isUnknown ? .max : change.count
         for mailbox in mailboxes {
@@ -96,9 +96,9 @@ final class ChangeBroadcast: Sendable {
     }
 
     /// Appends a commit to the log, if there are contexts other than the saving one.
-    private func keep(_ change: StoreChange, in state: inout State) {
-        let own = state.inboxes[change.originator]
-        guard state.inboxes.count > (own == nil ? 0 : 1) else { return }
+    private func logCommit(_ change: StoreChange, in state: inout State) {
+        let own = state.queues[change.originator]
+        guard state.queues.count > (own == nil ? 0 : 1) else { return }
         // The saving context waits for this call. It does not merge its own commit, so its position moves past the commit.
         let isUpToDate = own?.place == state.log.end
         state.log.append(change.forContexts)
@@ -108,13 +108,13 @@ final class ChangeBroadcast: Sendable {
     }
 
     /// Makes all contexts compare their objects with the store: the stores may have a state before the published commits.
-    func announceUnknown() {
-        let alarms = state.withLock { state in
+    func publishUnknownState() {
+        let commitHandlers = state.withLock { state in
             state.log.forget()
             logEnd.store(state.log.end, ordering: .releasing)
-            return state.alarms
+            return state.commitHandlers
         }
-        for alarm in alarms { alarm.body() }
+        for handler in commitHandlers { handler.body() }
     }
 
     // MARK: Sequences

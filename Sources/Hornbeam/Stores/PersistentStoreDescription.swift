@@ -78,18 +78,18 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     ///   - store: The store that supplies the rows.
     ///   - url: The URL for `persistentStore(for:)`; if nil, a URL is made from the store's identifier.
     public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
-        var description = Self(type: .custom, url: url ?? placeless("custom", store.identifier.uuidString))
+        var description = Self(type: .custom, url: url ?? urlWithoutFile("custom", store.identifier.uuidString))
         description.custom = CustomStoreReference(store: store)
         return description
     }
 
     /// A store in memory. Containers with the same name share the store. Without a name, the store has a unique name.
     public static func inMemory(named name: String = UUID().uuidString) -> Self {
-        Self(type: .inMemory, url: placeless("memory", name))
+        Self(type: .inMemory, url: urlWithoutFile("memory", name))
     }
 
     /// A URL that identifies a store without files: `x-hornbeam-memory:///name`.
-    private static func placeless(_ kind: String, _ name: String) -> URL {
+    private static func urlWithoutFile(_ kind: String, _ name: String) -> URL {
         var components = URLComponents()
         components.scheme = "x-hornbeam-" + kind
         components.host = ""

@@ -17,7 +17,7 @@ struct StoreEntry: Sendable {
         self.lease = lease
         observation = store.observe { [weak store] change in
             guard let store else { return }
-            broadcast.announce(change.inSlot(slot), of: store)
+            broadcast.publish(change.inSlot(slot), of: store)
         }
     }
 

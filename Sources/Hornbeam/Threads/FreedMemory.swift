@@ -13,7 +13,7 @@ enum FreedMemory {
     private static let trim: (@convention(c) (Int) -> Int32)? =
         unsafe dlsym(nil, "malloc_trim").map { unsafe unsafeBitCast($0, to: (@convention(c) (Int) -> Int32).self) }
 
-    static func giveBack(after objects: Int) {
+    static func returnToSystem(after objects: Int) {
         if objects >= objectsWorthIt { _ = trim?(0) }
     }
 }

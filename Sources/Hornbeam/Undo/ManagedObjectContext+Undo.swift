@@ -11,7 +11,7 @@ extension ManagedObjectContext {
         require(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
         processPendingChanges()
         undoStack.undoLast { group in
-            for step in group.steps.reversed() { takeBack(step) }
+            for step in group.steps.reversed() { undoStep(step) }
             for (object, events) in group.events { object.awake(fromSnapshotEvents: events) }
         }
         processPendingChanges()
@@ -23,17 +23,17 @@ extension ManagedObjectContext {
         require(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
         processPendingChanges()
         undoStack.redoLast { group in
-            for step in group.steps { doAgain(step) }
+            for step in group.steps { redoStep(step) }
             for (object, events) in group.events { object.awake(fromSnapshotEvents: events) }
         }
         processPendingChanges()
     }
 
-    private func takeBack(_ step: UndoStep) {
+    private func undoStep(_ step: UndoStep) {
         switch step {
-        case .insert(let object): takeAway(object)
-        case .delete(let object, let members): bringBack(object, members)
-        case .undelete(let object): takeAway(object)
+        case .insert(let object): removeObject(object)
+        case .delete(let object, let members): restoreObject(object, members)
+        case .undelete(let object): removeObject(object)
         case .set(let object, let property, let old, _): set(object, property, old)
         case .link(let object, let property, let member, _): unlink(object, property, member)
         case .unlink(let object, let property, let member, let place): link(object, property, member, place)
@@ -41,11 +41,11 @@ extension ManagedObjectContext {
         }
     }
 
-    private func doAgain(_ step: UndoStep) {
+    private func redoStep(_ step: UndoStep) {
         switch step {
-        case .insert(let object): bringBack(object, [])
-        case .delete(let object, _): takeAway(object)
-        case .undelete(let object): bringBack(object, [])
+        case .insert(let object): restoreObject(object, [])
+        case .delete(let object, _): removeObject(object)
+        case .undelete(let object): restoreObject(object, [])
         case .set(let object, let property, _, let new): set(object, property, new)
         case .link(let object, let property, let member, let place): link(object, property, member, place)
         case .unlink(let object, let property, let member, _): unlink(object, property, member)
@@ -55,20 +55,20 @@ extension ManagedObjectContext {
 
     // MARK: Objects
 
-    private func takeAway(_ object: ManagedObject) {
+    private func removeObject(_ object: ManagedObject) {
         guard object.managedObjectContext === self, !object.isDeleted else { return }
         mark(object)
         if object.state.contains(.inserted) { forget(object) }
     }
 
-    private func bringBack(_ object: ManagedObject, _ members: [(PropertyDescription, [ManagedObject])]) {
+    private func restoreObject(_ object: ManagedObject, _ members: [(PropertyDescription, [ManagedObject])]) {
         guard object.state.contains(.detached) else {
             if object.state.contains(.deleted) { insert(object) }
             return
         }
         guard unsafe object.scope.livingContext === self, registry[object.registryKey] == nil else { return }
         let wasSaved = object.record?.frozenRow != nil
-        revive(object)
+        reinsert(object)
         guard wasSaved else { return }
         for (property, objects) in members {
             for member in objects { object.link(member, to: property) }
@@ -77,28 +77,28 @@ extension ManagedObjectContext {
 
     // MARK: Properties
 
-    private func isHere(_ object: ManagedObject) -> Bool {
+    private func isInContext(_ object: ManagedObject) -> Bool {
         object.managedObjectContext === self && !object.state.contains(.gone)
     }
 
     private func set(_ object: ManagedObject, _ property: PropertyDescription, _ value: UndoValue) {
-        if isHere(object) { object.assign(value.propertyValue, to: property) }
+        if isInContext(object) { object.assign(value.propertyValue, to: property) }
     }
 
     private func link(
         _ object: ManagedObject, _ property: PropertyDescription, _ member: ManagedObject, _ place: Int?
     ) {
-        if isHere(object), !object.hasMember(member.objectID, in: property) {
+        if isInContext(object), !object.hasMember(member.objectID, in: property) {
             object.link(member, to: property, at: place)
         }
     }
 
     private func unlink(_ object: ManagedObject, _ property: PropertyDescription, _ member: ManagedObject) {
-        if isHere(object) { object.unlink(member, from: property) }
+        if isInContext(object) { object.unlink(member, from: property) }
     }
 
     private func reorder(_ object: ManagedObject, _ property: PropertyDescription, _ order: [ManagedObject]) {
-        guard isHere(object) else { return }
+        guard isInContext(object) else { return }
         let wanted = order.map(\.objectID)
         let named = Set(wanted)
         let present = object.members(of: property)

@@ -42,7 +42,7 @@ import Testing
         let context = try Company.stack(.inMemory).newContext()
         let objects = ["a", "b"].map { context.employee($0) }
         context.processPendingChanges()
-        for object in objects { object.state.remove([.tracked, .touched, .stirred]) }
+        for object in objects { object.state.remove([.tracked, .touched, .changedSinceWillSave]) }
 
         var tracker = ChangeTracker()
         let nothing = tracker.takeEvent()
@@ -82,9 +82,9 @@ import Testing
 
         var table = ScopeTable()
         #expect(table[0] == nil && table.ofNewObjects(at: 9) == nil && table.withoutStore(at: 3) == nil)
-        table.keep(first, at: 5)
-        table.keep(second, at: 2)
-        table.keepForNewObjects(second, at: 1)
+        table.addScope(first, at: 5)
+        table.addScope(second, at: 2)
+        table.addScopeForNewObjects(second, at: 1)
         #expect(table[5] === first && table[2] === second && table[4] == nil && table[99] == nil)
         #expect(table.ofNewObjects(at: 1) === second)
         for _ in 0 ..< 2 {
@@ -99,7 +99,7 @@ import Testing
         #expect(Set(seen) == [first, second])
         (first.faultsFired, second.faultsFired) = (3, 4)
         #expect(table.faultsFired == 7)
-        table.forgetThoseOfNewObjects()
+        table.removeScopesOfNewObjects()
         #expect(table.ofNewObjects(at: 1) == nil && table[5] === first)
     }
 
@@ -110,12 +110,12 @@ import Testing
         let stack = try Company.stack(.inMemory)
         let context = stack.newContext()
         let id = context.employee("a").objectID
-        var merging = MergeState(context.merging.inbox)
+        var merging = MergeState(context.merging.changeQueue)
         merging.report.rebased.insert(id)
         #expect(merging.lastReport.isEmpty)
-        merging.conclude()
+        merging.finishReport()
         #expect(merging.lastReport.rebased == [id] && merging.report.isEmpty)
-        merging.conclude()
+        merging.finishReport()
         #expect(merging.lastReport.isEmpty)
     }
 

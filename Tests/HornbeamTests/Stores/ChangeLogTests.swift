@@ -17,35 +17,35 @@ import Testing
         var random = SplitMix(UInt64(seed))
         let limit = 40
         let broadcast = ChangeBroadcast(limit: limit)
-        var inboxes: [UInt64: (inbox: ChangeInbox, expected: Expected)] = [:]
+        var inboxes: [UInt64: (changeQueue: ChangeQueue, expected: Expected)] = [:]
         var transaction: UInt64 = 0
         for step in 0..<600 {
             let owner = UInt64.random(in: 1...5, using: &random)
             switch (Int.random(in: 0..<12, using: &random), inboxes[owner]) {
             case (0, nil):
-                let inbox = ChangeInbox(broadcast, owner: owner)
-                broadcast.subscribe(inbox)
-                inboxes[owner] = (inbox, Expected())
+                let changeQueue = ChangeQueue(broadcast, owner: owner)
+                broadcast.subscribe(changeQueue)
+                inboxes[owner] = (changeQueue, Expected())
             case (0, let known?):
-                broadcast.unsubscribe(known.inbox)
+                broadcast.unsubscribe(known.changeQueue)
                 inboxes[owner] = nil
             case (1...3, let known?):
-                let delivery = known.inbox.drain()
+                let delivery = known.changeQueue.drain()
                 let expected = known.expected
                 #expect(delivery.isOverflowing == expected.isOverflowing, "seed \(seed), step \(step)")
                 #expect(
                     delivery.changes.map(\.transaction) == (expected.isOverflowing ? [] : expected.transactions),
                     "seed \(seed), step \(step)")
-                #expect(known.inbox.isEmpty)
+                #expect(known.changeQueue.isEmpty)
                 inboxes[owner]?.expected = Expected()
             case (4, let known?):
-                known.inbox.skip()
+                known.changeQueue.skip()
                 inboxes[owner]?.expected = Expected()
             case (5, let known?) where step % 7 == 0:
-                known.inbox.overflow()
+                known.changeQueue.overflow()
                 inboxes[owner]?.expected.isOverflowing = true
             case (6, _) where step % 11 == 0:
-                broadcast.announceUnknown()
+                broadcast.publishUnknownState()
                 for key in inboxes.keys { inboxes[key]?.expected.isOverflowing = true }
             default:
                 transaction += 1
@@ -62,7 +62,7 @@ import Testing
                         if (inboxes[key]?.expected.weight ?? 0) > limit { inboxes[key]?.expected.isOverflowing = true }
                     }
                 }
-                broadcast.announce(change, of: store)
+                broadcast.publish(change, of: store)
             }
         }
     }
@@ -83,16 +83,16 @@ import Testing
     }
 
     /// A broadcast with two contexts, of which the first saves.
-    private func pair(limit: Int) throws -> (save: (Int) -> Void, own: ChangeInbox, other: ChangeInbox, broadcast: ChangeBroadcast) {
+    private func pair(limit: Int) throws -> (save: (Int) -> Void, own: ChangeQueue, other: ChangeQueue, broadcast: ChangeBroadcast) {
         let store = try Parity.stack(.inMemory).container.persistentStoreCoordinator.stack.firstStore()
         let broadcast = ChangeBroadcast(limit: limit)
-        let inboxes = (1...2 as ClosedRange<UInt64>).map { ChangeInbox(broadcast, owner: $0) }
-        for inbox in inboxes { broadcast.subscribe(inbox) }
+        let inboxes = (1...2 as ClosedRange<UInt64>).map { ChangeQueue(broadcast, owner: $0) }
+        for changeQueue in inboxes { broadcast.subscribe(changeQueue) }
         func save(_ count: Int) {
             var change = StoreChange()
             change.originator = 1
             change.inserted = (0..<count).map { ObjectReference(entityIndex: 0, key: UInt64($0) + 1) }
-            broadcast.announce(change, of: store)
+            broadcast.publish(change, of: store)
         }
         return (save, inboxes[0], inboxes[1], broadcast)
     }
@@ -129,7 +129,7 @@ import Testing
             _ = PEntity(context: others)
             try others.save()
             try context.save()
-            #expect(context.snapshot == nil && context.merging.inbox.isEmpty)
+            #expect(context.snapshot == nil && context.merging.changeQueue.isEmpty)
             #expect(object.name == "mine" && context.snapshot != nil)
             try others.existingObject(PEntity.self, with: object.objectID).name = "theirs"
             try others.save()

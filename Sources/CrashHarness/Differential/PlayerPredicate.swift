@@ -3,7 +3,7 @@ import HornbeamEngine
 import HornbeamSimulation
 
 /// A predicate for players, and a function that computes its result for plain players.
-struct PlayerQuestion {
+struct PlayerPredicate {
     let predicate: FetchPredicate
     let matches: (Int, PlainGraph.Player, PlainGraph) -> Bool
 
@@ -13,31 +13,31 @@ struct PlayerQuestion {
 
     private static func ask(
         _ format: String, _ arguments: (any PredicateArgument)?..., matches: @escaping (Int, PlainGraph.Player, PlainGraph) -> Bool
-    ) throws -> PlayerQuestion {
-        PlayerQuestion(try FetchPredicate(format: format, arguments: arguments), matches)
+    ) throws -> PlayerPredicate {
+        PlayerPredicate(try FetchPredicate(format: format, arguments: arguments), matches)
     }
 
     /// A random predicate with one or two parts.
-    static func random(_ random: inout SimulationRandom) throws -> PlayerQuestion {
+    static func random(_ random: inout SimulationRandom) throws -> PlayerPredicate {
         let first = try part(&random)
         switch Int.random(in: 0..<6, using: &random) {
         case 0:
             let second = try part(&random)
-            return PlayerQuestion(first.predicate && second.predicate) { first.matches($0, $1, $2) && second.matches($0, $1, $2) }
+            return PlayerPredicate(first.predicate && second.predicate) { first.matches($0, $1, $2) && second.matches($0, $1, $2) }
         case 1:
             let second = try part(&random)
-            return PlayerQuestion(first.predicate || second.predicate) { first.matches($0, $1, $2) || second.matches($0, $1, $2) }
-        case 2: return PlayerQuestion(!first.predicate) { !first.matches($0, $1, $2) }
+            return PlayerPredicate(first.predicate || second.predicate) { first.matches($0, $1, $2) || second.matches($0, $1, $2) }
+        case 2: return PlayerPredicate(!first.predicate) { !first.matches($0, $1, $2) }
         default: return first
         }
     }
 
-    private static func part(_ random: inout SimulationRandom) throws -> PlayerQuestion {
+    private static func part(_ random: inout SimulationRandom) throws -> PlayerPredicate {
         let number = Int.random(in: 0..<10, using: &random)
         return Bool.random(using: &random) ? try ofValues(number, &random) : try ofTextAndRelationships(number, &random)
     }
 
-    private static func ofValues(_ number: Int, _ random: inout SimulationRandom) throws -> PlayerQuestion {
+    private static func ofValues(_ number: Int, _ random: inout SimulationRandom) throws -> PlayerPredicate {
         let ratio = Double(number) / 4
         switch Int.random(in: 0..<9, using: &random) {
         case 0: return try ask("score > %d", number) { _, player, _ in player.score.map { $0 > number } ?? false }
@@ -58,7 +58,7 @@ struct PlayerQuestion {
         }
     }
 
-    private static func ofTextAndRelationships(_ number: Int, _ random: inout SimulationRandom) throws -> PlayerQuestion {
+    private static func ofTextAndRelationships(_ number: Int, _ random: inout SimulationRandom) throws -> PlayerPredicate {
         let name = PlainGraph.names[number % PlainGraph.names.count]
         let folded = PlainGraph.folded(name)
         switch Int.random(in: 0..<9, using: &random) {

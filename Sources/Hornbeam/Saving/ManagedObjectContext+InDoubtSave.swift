@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     /// Resolves an in-doubt save if its stores can determine the outcome.
     ///
     /// - Throws: The store's error. Then the save stays in doubt.
-    func settleDoubt() throws {
+    func resolveInDoubtSave() throws {
         guard let doubt = saving.doubt else { return }
         switch try persistentStoreCoordinator.stack.outcome(of: doubt.save) {
         case .unknown: return
@@ -19,18 +19,18 @@ extension ManagedObjectContext {
             saving.doubt = nil
             // The pinned snapshot belonged to the failed store.
             if reading.isPinned { try move() }
-        case .kept: try takeAsSaved(doubt)
+        case .kept: try applyAsSaved(doubt)
         }
     }
 
     /// True while a save is committed and some of its stores do not show it. Reads then use the snapshot before the save.
-    func staysBeforeDoubt() -> Bool {
+    func mustReadBeforeInDoubtSave() -> Bool {
         guard let doubt = saving.doubt, doubt.save.isCommitted, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
-        do { try settleDoubt() } catch { return true }
+        do { try resolveInDoubtSave() } catch { return true }
         return saving.doubt != nil
     }
 
-    private func takeAsSaved(_ doubt: SaveDoubt) throws {
+    private func applyAsSaved(_ doubt: InDoubtChanges) throws {
         let new = try newestSnapshot()
         let inserted = try doubt.inserted.map { ($0.object, $0.reference, try row($0.object.scope.entity, $0.reference, new)) }
         let updated = try doubt.updated.map { ($0, try row($0.scope.entity, $0.reference, new)) }
@@ -42,16 +42,16 @@ extension ManagedObjectContext {
         for (object, row) in updated where !object.state.contains(.deleted) {
             guard let row else { continue }
             object.adopt(row.values, version: row.version)
-            settleUpdatedState(of: object)
+            clearUpdatedIfUnchanged(of: object)
         }
         for object in doubt.deleted where object.state.contains(.deleted) { object.state.insert(.gone) }
         tracker.objects.compact()
         // Changes of other saves cannot be distinguished from those of this one, so all objects are compared.
-        merging.inbox.overflow()
+        merging.changeQueue.overflow()
         try move()
-        followSaveBelow()
+        descendantsReadSavedSnapshot()
         rebaseMembers()
-        for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
+        for object in inserted.map(\.0) + updated.map(\.0) { dropSavedMembers(of: object) }
         // New objects that were deleted after the save are not in this context any more. Their rows are deleted like those of other objects.
         for (object, reference, row) in inserted where !object.isInserted && object.state.contains(.detached) && row != nil {
             withoutUndo { delete(self.object(with: objectID(reference))) }
@@ -60,13 +60,13 @@ extension ManagedObjectContext {
     }
 
     /// Removes the recorded changes of members that the save has written.
-    private func dropSettledMembers(of object: ManagedObject) {
+    private func dropSavedMembers(of object: ManagedObject) {
         guard let record = object.record, !object.isInserted, !object.state.contains(.deleted) else { return }
         for (index, change) in record.toMany where change.isEmpty {
             record.toMany[index] = nil
             record.removeChange(of: index)
         }
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 
     private func row(_ entity: EntityDescription, _ reference: ObjectReference, _ snapshot: StackSnapshot) throws -> RowValues? {
@@ -92,12 +92,12 @@ extension ManagedObjectContext {
         }
         for index in record.toMany.keys { record.changed.insert(index) }
         object.state.insert(.updated)
-        settleUpdatedState(of: object)
+        clearUpdatedIfUnchanged(of: object)
     }
 }
 
-extension SaveDoubt {
-    init(_ save: InDoubtSave, _ draft: SaveDraft, _ tracked: [ManagedObject]) {
+extension InDoubtChanges {
+    init(_ save: InDoubtSave, _ draft: ChangeSetBuilder, _ tracked: [ManagedObject]) {
         self.save = save
         let named = tracked.filter { $0.isInserted && !$0.state.contains(.temporary) }
         inserted = draft.newKeys.map { (object: $0.0, reference: $0.1) } + named.map { (object: $0, reference: $0.reference) }

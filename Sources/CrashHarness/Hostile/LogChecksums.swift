@@ -1,5 +1,5 @@
 /// Recomputes the checksums of a log segment after arbitrary changes of its numbers.
-enum LogSeal {
+enum LogChecksums {
     static let headerBytes = 4096
     private static let frameHeaderBytes = 32
     private static let groupFrameBytes = 56

@@ -5,18 +5,18 @@ import HornbeamSimulation
 
 /// A call fails during a save over two stores: while a part is prepared, the commit record is written, or a part is applied. The same context
 /// reads again, the stores are opened again if necessary, and the context saves again. No change may be lost or written twice.
-struct JointFaultTrial: Sendable {
+struct TwoStoreFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
         case keepsNew = "failed sync that keeps the new"
-        case bringsBackOld = "failed sync that brings back the old"
+        case revertsToOld = "failed sync that brings back the old"
         case isFull = "full disk"
 
         func rule(after index: Int) -> FaultRule {
             switch self {
             case .error: FaultRule(.fail(.inputOutput), calls: [.sync], site: .commits, after: index)
             case .keepsNew: FaultRule(.failSyncKeepingNew, calls: [.sync], site: .commits, after: index)
-            case .bringsBackOld: FaultRule(.failSyncRevertingToOld, calls: [.sync], site: .commits, after: index)
+            case .revertsToOld: FaultRule(.failSyncRevertingToOld, calls: [.sync], site: .commits, after: index)
             case .isFull: FaultRule(.fail(.full), calls: [.write], kind: .log, after: index, isSticky: true)
             }
         }
@@ -42,7 +42,7 @@ struct JointFaultTrial: Sendable {
             for (number, meanwhile) in GraphFaultTrial.Meanwhile.allCases.enumerated() {
                 for isPinned in [false, true] {
                     var index = (number + (isPinned ? 1 : 0)) % stride
-                    while try JointFaultTrial(
+                    while try TwoStoreFaultTrial(
                         model: model, fault: fault, meanwhile: meanwhile, isPinned: isPinned, index: index, stride: stride
                     ).perform(run)
                     {
@@ -56,12 +56,12 @@ struct JointFaultTrial: Sendable {
 
     /// Returns false if the workload has no call with this index.
     private func perform(_ run: Run) throws -> Bool {
-        let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
-        guard isAskedFor else { return index < 100 }
-        try run.trying(name, as: "failing saves over two stores")
+        let isSelected = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
+        guard isSelected else { return index < 100 }
+        try run.beginCase(name, as: "failing saves over two stores")
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
-        let graph = try JointGraph(on: faults, model: model)
+        let graph = try TwoStoreGraph(on: faults, model: model)
         faults.add(fault.rule(after: index))
         let context = graph.container.newContext()
         if isPinned { try context.setQueryGeneration(from: .current) }
@@ -75,7 +75,7 @@ struct JointFaultTrial: Sendable {
         // The last sync of an applied part may fail. The prepared part still exists then.
         do { try graph.finish() } catch let error as HornbeamError where Self.isExpected(error) {}
         faults.removeRules()
-        let reopened = try JointGraph(on: disk, model: model)
+        let reopened = try TwoStoreGraph(on: disk, model: model)
         try reopened.container.performAndWait { try reopened.expect(Self.steps, in: $0) }
         try reopened.finish()
         if meanwhile == .nothing, !isPinned { try crash(disk, run) }
@@ -87,7 +87,7 @@ struct JointFaultTrial: Sendable {
     }
 
     private func save(
-        _ step: Int, in context: ManagedObjectContext, _ graph: JointGraph, _ faults: FaultInjector, _ run: Run
+        _ step: Int, in context: ManagedObjectContext, _ graph: TwoStoreGraph, _ faults: FaultInjector, _ run: Run
     ) throws {
         do {
             try graph.change(step, in: context)
@@ -101,7 +101,7 @@ struct JointFaultTrial: Sendable {
         // If keys could not be reserved, the step is incomplete.
         let isWhole = try context.fetch(FetchRequest<Mark>().where("step == %d", step)).count == 2
         if isWhole { try graph.expect(step, in: context) }
-        if fault == .isFull { try seeRefusal(context) }
+        if fault == .isFull { try expectRepeatedFailure(context) }
         faults.removeRules()
         guard isWhole else {
             context.rollback()
@@ -116,11 +116,11 @@ struct JointFaultTrial: Sendable {
         try graph.coordinator.reopenFailedStores()
         try context.save()
         guard !context.hasChanges else { throw Finding("a context still has changes after its save") }
-        try takeBack(step, in: context, graph)
+        try revertInterimChanges(step, in: context, graph)
     }
 
     /// Saves again while the fault lasts. The save must fail again, and the changes must stay.
-    private func seeRefusal(_ context: ManagedObjectContext) throws {
+    private func expectRepeatedFailure(_ context: ManagedObjectContext) throws {
         do { try context.save() } catch let error as HornbeamError where Self.isExpected(error) {
             guard context.hasChanges else { throw Finding("a second failure has lost the changes") }
             return
@@ -129,7 +129,7 @@ struct JointFaultTrial: Sendable {
     }
 
     /// Checks that the changes between failure and reopening are saved, and reverts them.
-    private func takeBack(_ step: Int, in context: ManagedObjectContext, _ graph: JointGraph) throws {
+    private func revertInterimChanges(_ step: Int, in context: ManagedObjectContext, _ graph: TwoStoreGraph) throws {
         let book = try graph.book(step, 0, context)
         switch meanwhile {
         case .nothing: return
@@ -154,17 +154,17 @@ struct JointFaultTrial: Sendable {
         enumerator.stride = 31 * stride * stride
         do {
             _ = try enumerator.crash(disk) { image in
-                try run.trying(name + " > " + image.name)
+                try run.beginCase(name + " > " + image.name)
                 try judge(image)
             }
-        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.Finished {
             throw failure.cause
         }
     }
 
     private func judge(_ image: CrashEnumerator.Image) throws {
-        let graph: JointGraph
-        do { graph = try JointGraph(on: image.disk, model: model) } catch let error as HornbeamError
+        let graph: TwoStoreGraph
+        do { graph = try TwoStoreGraph(on: image.disk, model: model) } catch let error as HornbeamError
         where error.code == .notAStore && image.acknowledged == 0 {
             return
         }

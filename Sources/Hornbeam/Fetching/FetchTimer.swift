@@ -2,7 +2,7 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 /// The start time of a fetch, if there is a subscriber.
-struct FetchWatch {
+struct FetchTimer {
     let listener: SlowFetches.Listener?
     let start: ContinuousClock.Instant?
 
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         return counters
     }
 
-    func note(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
+    func note(_ work: FetchWork, results: Int, _ watch: FetchTimer) {
         access.costs.fetches += 1
         access.costs.rowsRead += work.rowsRead
         access.costs.leavesRead += work.leavesRead
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     ) throws -> [[PropertyValue]] {
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
-        let watch = FetchWatch(self)
+        let watch = FetchTimer(self)
         guard watch.listener != nil, outermost.access.partsOfFetch == nil else { return try body() }
         outermost.access.partsOfFetch = []
         defer { outermost.access.partsOfFetch = nil }
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
         return rows
     }
 
-    private func report(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
+    private func report(_ work: FetchWork, results: Int, _ watch: FetchTimer) {
         guard let listener = watch.listener, let duration = watch.start?.duration(to: .now), duration > listener.threshold
         else { return }
         let plan = work.textWithoutValues

@@ -7,7 +7,7 @@ import HornbeamStore
 ///
 /// The first step inserts an author in each store. In each store, each step updates the author, inserts a book and a mark, renames the book of
 /// the previous step, and deletes the book of the step before that.
-struct JointGraph {
+struct TwoStoreGraph {
     static let names = ["left.hornbeam", "right.hornbeam"]
     let container: PersistentContainer
 

@@ -13,7 +13,7 @@ extension GraphHistory {
     }
 
     private func askSet(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
-        let question = try PlayerQuestion.random(&random)
+        let question = try PlayerPredicate.random(&random)
         let found = try context.fetch(FetchRequest<Player>(predicate: question.predicate)).map(\.number)
         let expected = Set(graph.players.filter { question.matches($0.key, $0.value, graph) }.keys)
         let isRight = found.count == expected.count && Set(found) == expected
@@ -21,7 +21,7 @@ extension GraphHistory {
     }
 
     private func askCount(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
-        let question = try PlayerQuestion.random(&random)
+        let question = try PlayerPredicate.random(&random)
         let count = try context.count(FetchRequest<Player>(predicate: question.predicate))
         let expected = graph.players.filter { question.matches($0.key, $0.value, graph) }.count
         try expect(count == expected, "'\(question.predicate)' counts \(count), not \(expected)")
@@ -29,7 +29,7 @@ extension GraphHistory {
 
     /// Fetches players by score, null first, then by number, with a limit and an offset.
     private func askSorted(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
-        let question = try PlayerQuestion.random(&random)
+        let question = try PlayerPredicate.random(&random)
         let isAscending = Bool.random(using: &random)
         let (offset, limit) = (Int.random(in: 0..<10, using: &random), Int.random(in: 1..<20, using: &random))
         let request = FetchRequest<Player>(predicate: question.predicate).sorted(by: "score", ascending: isAscending)

@@ -2,7 +2,7 @@ internal import HornbeamStore
 internal import Synchronization
 
 /// The change queue of a context: its position in the change log. The context has not merged the commits from this position on.
-final class ChangeInbox: Sendable {
+final class ChangeQueue: Sendable {
     /// The commits since the last read.
     struct Delivery {
         /// In commit order, without the context's own commits; empty if `isOverflowing`.
@@ -14,7 +14,7 @@ final class ChangeInbox: Sendable {
     }
 
     /// The position of a context that needs commits which the log no longer contains.
-    private static let nowhere = UInt64.max
+    private static let missedCommits = UInt64.max
 
     /// The context whose own commits are skipped.
     let owner: UInt64
@@ -43,8 +43,8 @@ final class ChangeInbox: Sendable {
     func skip() { move(to: broadcast.end) }
 
     /// Marks the queue as incomplete, so that the next merge compares all objects.
-    func overflow() { move(to: Self.nowhere) }
+    func overflow() { move(to: Self.missedCommits) }
 
     /// Sets a closure that is called for each new commit.
-    func setAlarm(_ alarm: @escaping @Sendable () -> Void) { broadcast.setAlarm(alarm, for: owner) }
+    func setCommitHandler(_ handler: @escaping @Sendable () -> Void) { broadcast.setCommitHandler(handler, for: owner) }
 }

@@ -4,7 +4,7 @@ internal import HornbeamStore
 /// A change set under construction: the changes of a context in the form that the store receives.
 ///
 /// It contains permanent IDs. The objects have their temporary IDs until the save has succeeded.
-struct SaveDraft {
+struct ChangeSetBuilder {
     let context: ManagedObjectContext
     let stack: StoreStack
     var changes: StackChanges
@@ -35,7 +35,7 @@ struct SaveDraft {
     }
 
     /// The changes as IDs, for the notification.
-    func announcement(in transaction: UInt64) -> ObjectChanges {
+    func notificationChanges(in transaction: UInt64) -> ObjectChanges {
         var inserted: Set<ManagedObjectID> = []
         for (index, part) in changes.parts.enumerated() {
             for insert in part.inserts {
@@ -55,7 +55,7 @@ struct SaveDraft {
                 addDelete(object)
             } else if object.isInserted {
                 try addInsert(object)
-            } else if object.isUpdated || object.isChangedThoughGone {
+            } else if object.isUpdated || object.isChangedAfterRowDeletion {
                 try addUpdate(object)
             } else if object.state.contains(.watched) {
                 addCheck(object)
