@@ -6,11 +6,15 @@ internal import HornbeamStore
 
 extension ManagedObjectContext {
     func push(into parent: ManagedObjectContext) throws {
-        for _ in 0..<10 {
-            let conflicts = try conflictsWithParent()
-            if conflicts.isEmpty { break }
+        var conflicts = try conflictsWithParent()
+        var attempts = 0
+        while !conflicts.isEmpty {
+            // A merge policy that changes the parent could cause conflicts without end.
+            guard attempts < 10 else { throw Self.error(of: conflicts) }
+            attempts += 1
             try withoutUndo { try resolve(conflicts.map(\.1), error: Self.error(of: conflicts)) }
             try validate()
+            conflicts = try conflictsWithParent()
         }
         tracker.objects.compact()
         let saved = tracker.objects.all

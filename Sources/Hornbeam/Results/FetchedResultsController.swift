@@ -66,7 +66,12 @@ public final class FetchedResultsController<Object: ManagedObject> {
     // MARK: Access
 
     /// The object at a section and position: `[0, 3]`. A path outside the results is a programmer error (FRC-3).
-    public func object(at path: IndexPath) -> Object { sections[path[0]].objects[path[1]] }
+    public func object(at path: IndexPath) -> Object {
+        guard path.count == 2, sections.indices.contains(path[0]), sections[path[0]].objects.indices.contains(path[1]) else {
+            misuse("There is no result at the path \(Array(path)). Paths are a section and a position in it, as of the last change of the results.")
+        }
+        return sections[path[0]].objects[path[1]]
+    }
 
     /// The path of an object; nil if it is not a result (FRC-3). O(results).
     public func indexPath(for object: Object) -> IndexPath? {

@@ -50,6 +50,25 @@ import Testing
         #expect(!family.child.hasChanges)
     }
 
+    @Test("SAV-6: a save into a parent that changes at each attempt is refused", arguments: StoreKind.allCases)
+    func saveWithLastingConflictsIsRefused(kind: StoreKind) throws {
+        let family = try Family(kind)
+        let ada = try family.inChild(family.ada)
+        ada.salary = 99
+        family.ada.salary = 2
+        nonisolated(unsafe) let parents = family.ada
+        family.child.mergePolicy = .custom(over: .mergeByPropertyObjectTrump) { _ in
+            parents.salary += 1
+            return [:]
+        }
+        let error = hornbeamError { try family.child.save() }
+        #expect(error?.code == .mergeConflict && error?.objectIDs == [ada.objectID])
+        #expect(family.ada.salary > 2 && family.ada.salary < 99 && ada.salary == 99 && family.child.hasChanges)
+        family.child.mergePolicy = .mergeByPropertyObjectTrump
+        try family.child.save()
+        #expect(family.ada.salary == 99)
+    }
+
     @Test("MOC-6: what a child changes shows nowhere else until it saves", arguments: StoreKind.allCases)
     func childKeepsToItself(kind: StoreKind) throws {
         let family = try Family(kind)

@@ -49,6 +49,17 @@ final class Careless: ManagedObject {
         #expect(Self.text(other).contains("“Careless.name” is of another type than the token"))
     }
 
+    @Test("FRC-3: a path without a result")
+    func pathsWithoutResult() async {
+        let outside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let request = FetchRequest<Employee>().sorted(by: "name")
+            let controller = try FetchedResultsController(request, in: Company.stack(.inMemory).newContext())
+            try controller.performFetch()
+            _ = controller.object(at: [0, 3])
+        }
+        #expect(Self.text(outside).contains("There is no result at the path [0, 3]."))
+    }
+
     @Test("REL-3, MOC-10: objects of another context in a relationship or a deletion")
     func objectsOfAnotherContext() async {
         let related = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
