@@ -1,4 +1,4 @@
-// The one place where an operating system's error number becomes an error of the engine.
+// Makes errors of the engine from error numbers of the operating system.
 
 #if canImport(Glibc)
 internal import Glibc
