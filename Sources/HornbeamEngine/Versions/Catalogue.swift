@@ -1,8 +1,8 @@
-// A version as bytes. A checkpoint writes them so that the store can be opened again.
+// Encodes and decodes a version as bytes. A checkpoint writes them so that the store can be opened again.
 //
-// Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 trees, then per tree: u32 id |
-// u16 name length, name | 24-byte root | u16 layouts, then per layout: u32 version | u16 columns, then per column:
-// u32 id | u8 kind | u8 has fill | u32 fill length, fill.
+// Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 number of trees. For each tree: u32 id |
+// u16 name length, name | 24-byte root | u16 number of layouts. For each layout: u32 version | u16 number of columns.
+// For each column: u32 id | u8 kind | u8 has fill value | u32 fill length, fill.
 
 enum Catalogue {
     static func encode(_ version: StoreVersion, roots: [PageReference]) -> [UInt8] {
