@@ -1,7 +1,7 @@
-// Applies redo records. Each operation is the call that recorded it.
+// Applies redo records: calls the method that recorded the operation again.
 
 extension WriteTransaction {
-    /// Applies the redo of one logged transaction.
+    /// Applies the redo record of one transaction.
     func replay(_ payload: Bytes) throws(EngineError) {
         var reader = ByteReader(payload)
         while !reader.isAtEnd {
