@@ -44,8 +44,8 @@ struct Backup {
         guard end < durable else { return }
         throw EngineError(
             .logDamaged,
-            "The copy lacks acknowledged commits: its log ends at position \(end), and that of the store was durable up to \(durable). "
-                + "No backup was made. Make it again, and look for damage in the store if that does not help.",
+            "The copy lacks acknowledged commits: its log ends at position \(end), and the log of the store was durable up to \(durable). "
+                + "No backup was made. Make it again. If the error remains, check the store for damage.",
             path: source)
     }
 
@@ -123,7 +123,7 @@ struct Backup {
 
     private func tooManyFiles(_ error: EngineError) -> EngineError {
         EngineError(
-            .full, "A backup holds all files of the store open at once. \(error.message)", path: error.path,
+            .full, "A backup opens all files of the store at once. \(error.message)", path: error.path,
             errno: error.errno)
     }
 

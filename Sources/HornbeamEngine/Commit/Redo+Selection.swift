@@ -126,7 +126,7 @@ extension ByteReader {
         case (0, 0): return .set(column: column, cell: nil)
         case (1, 1...): return .set(column: column, cell: cell.array)
         case (2, 8): return .add(column: column, step: cell.load(0))
-        default: throw EngineError(.damaged, "The log changes a column in way \(how), which does not exist.")
+        default: throw EngineError(.damaged, "The log has a column change of kind \(how), which does not exist.")
         }
     }
 }

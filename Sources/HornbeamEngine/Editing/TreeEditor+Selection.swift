@@ -76,7 +76,7 @@ extension TreeEditor {
         guard page.load(16, as: UInt64.self) == leaf.firstKey, page.count == leaf.rows else {
             throw EngineError(
                 .unknownTree,
-                "Rows of table \(id) were selected in another state of it. Select them after its last change.")
+                "The rows of table \(id) were selected before its last change. Select them again.")
         }
         return rows.bits(leaf)
     }

@@ -99,7 +99,7 @@ extension EngineError {
         EngineError(
             .durabilityLost,
             "The store is gone: its folder, or the file \(lastComponent(ofPath: path)) in it, was removed, moved or replaced while the "
-                + "store was open. Nothing was saved, and nothing more can be. Close the store, and open it again where its folder is now.",
+                + "store was open. Nothing was saved, and later saves fail too. Close the store, and open it again at the new path of its folder.",
             path: path)
     }
 }

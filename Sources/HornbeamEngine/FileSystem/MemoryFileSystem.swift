@@ -129,7 +129,7 @@ package final class MemoryFileSystem: FileSystem {
             guard let content = state.content(path) else { throw Self.missing(path) }
             guard state.locked.insert(ObjectIdentifier(content)).inserted else {
                 throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
+                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
                     path: path)
             }
             if state.entries[holder] == nil { state.entries[holder] = .file(MemoryFile.Content()) }

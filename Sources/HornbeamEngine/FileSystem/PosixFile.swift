@@ -30,7 +30,7 @@ final class PosixFile: File {
 
     func size() throws(EngineError) -> UInt64 {
         var status = stat()
-        _ = try retrying("asking for the file's size", path) { unsafe fstat(descriptor, &status) }
+        _ = try retrying("reading the file's size", path) { unsafe fstat(descriptor, &status) }
         return UInt64(status.st_size)
     }
 

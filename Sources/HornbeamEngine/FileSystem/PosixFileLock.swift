@@ -93,13 +93,13 @@ final class PosixFileLock: FileLock {
 
     private static func identity(of descriptor: Int32, _ path: String) throws(EngineError) -> Identity {
         var status = stat()
-        _ = try retrying("looking at the locked file", path) { unsafe fstat(descriptor, &status) }
+        _ = try retrying("reading the identity of the locked file", path) { unsafe fstat(descriptor, &status) }
         return Identity(status)
     }
 
     private static func inUseHere(_ path: String) -> EngineError {
         EngineError(
-            .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.", path: path)
+            .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.", path: path)
     }
 
     private static func lock(_ descriptor: Int32, _ path: String, holder: String) throws(EngineError) {
@@ -127,7 +127,7 @@ final class PosixFileLock: FileLock {
         request.l_type = Int16(F_WRLCK)
         request.l_whence = Int16(SEEK_SET)
         request.l_len = 1
-        _ = try retrying("asking for the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
+        _ = try retrying("testing the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
         return request.l_type != Int16(F_UNLCK)
     }
 

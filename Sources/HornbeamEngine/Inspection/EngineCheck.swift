@@ -94,7 +94,7 @@ private final class VersionCheck {
         }
         let page = pool.page(frame)
         if let level, page.level != level {
-            problem(tree, "has a page of level \(page.level) where \(level) is due")
+            problem(tree, "has a page of level \(page.level) where \(level) is expected")
             return ([], 0)
         }
         if page.level > 0 { return (checkInner(SlottedNode(page), reference, tree, bounds), page.level - 1) }

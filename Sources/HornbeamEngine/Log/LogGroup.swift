@@ -51,7 +51,7 @@ struct LogGroup {
                 throw EngineError(
                     .damaged,
                     "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "
-                        + "which cannot be. Restore the store from a backup.", path: path)
+                        + "which is out of range. Restore the store from a backup.", path: path)
             }
             if placed.frame.kind == .commit && isWhole && !placed.frame.isCompressed {
                 unsafe try bytes.withBytes { (buffer) throws(EngineError) in

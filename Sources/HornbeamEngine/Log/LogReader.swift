@@ -82,7 +82,7 @@ package final class LogReader: Sendable {
             guard end.mark == nextStart else {
                 throw .logDamaged(
                     from: end.mark.position, to: max(nextStart.position, end.mark.position),
-                    "the log breaks off before the segment \(next.header.number) that follows", path: segment.file.path)
+                    "the log ends before the next segment, \(next.header.number)", path: segment.file.path)
             }
             seed = next.header.check
         }

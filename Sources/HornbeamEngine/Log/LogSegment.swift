@@ -89,7 +89,7 @@ struct LogSegment {
                     return (position, "the segment \(LogSegmentNumber(frame.value)) that follows is missing")
                 }
                 if frame.value > end.rawValue {
-                    return (LogPosition(frame.value), "a later group says that they were durable")
+                    return (LogPosition(frame.value), "a later group records that they were durable")
                 }
             }
             return nil

@@ -56,7 +56,7 @@ extension EngineError {
         EngineError(
             .logDamaged,
             "Acknowledged commits between log positions \(from.rawValue) and \(to.rawValue) cannot be read: \(why). "
-                + "Nothing was changed. Restore the store from a backup, or salvage what precedes the damage.",
+                + "Nothing was changed. Restore the store from a backup, or salvage the part before the damage.",
             path: path)
     }
 }

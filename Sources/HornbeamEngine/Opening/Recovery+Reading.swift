@@ -93,7 +93,7 @@ extension Recovery {
     func requireKept(_ state: MetaState) throws(EngineError) {
         guard try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true).states.contains(state) else {
             throw EngineError(
-                .damaged, "The store's writer went on faster than the store could be opened. Try again.", path: path)
+                .damaged, "The store was changed while it was opened. Try again.", path: path)
         }
     }
 }

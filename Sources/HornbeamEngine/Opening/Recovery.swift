@@ -47,7 +47,7 @@ struct Recovery {
         guard !options.allowsNetworkFileSystem, let kind = fileSystem.networkFileSystem(of: path) else { return }
         throw EngineError(
             .inputOutput,
-            "The store lies on a network file system (\(kind)), where neither locks nor syncs can be relied on. Move it to "
+            "The store lies on a network file system (\(kind)), where locks and syncs are not reliable. Move it to "
                 + "a local disk, or allow network file systems when opening, and then open it from one machine only.",
             path: path)
     }

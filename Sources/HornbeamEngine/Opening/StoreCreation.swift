@@ -7,7 +7,7 @@ struct StoreCreation {
     let pageSize: Int
 
     func run() throws(EngineError) {
-        let occupied = "The folder holds files but no store; choose another path for a new store."
+        let occupied = "The folder contains files but no store. Choose another path for a new store."
         try StoreDraft(path: path, fileSystem: fileSystem, occupied: occupied).fill { (draft) throws(EngineError) in
             try writeMeta(in: draft, .random())
         }
@@ -29,7 +29,7 @@ struct StoreDraft {
     let path: String
     let fileSystem: any FileSystem
     /// The error message for a path that is in use already.
-    var occupied = "The folder holds files already; choose a path where there is nothing yet."
+    var occupied = "The folder contains files already. Choose another path."
 
     /// Calls `body` with a new folder to fill, and then renames it to the path. After an error there is no store at the path. Throws `notAStore`
     /// when the path is in use.

@@ -97,7 +97,7 @@ import Synchronization
     private func enter(_ cell: UnsafeMutablePointer<Cell>) -> Reader {
         if unsafe cell.pointee.load(ordering: .relaxed) != 0 { return unsafe Reader(cell: nil) }
         let epoch = current.load(ordering: .acquiring)
-        point("a reader that has not said so yet")
+        point("a reader before it stores its epoch")
         unsafe cell.pointee.store(epoch, ordering: .relaxed)
         // This load follows the store. So if the kernel refuses a barrier, the thread has stored its epoch already or sees the refusal.
         if hasBarrier.load(ordering: .relaxed) {
@@ -158,7 +158,7 @@ import Synchronization
 
     /// Returns the stamp for a frame that was just unpublished. The frame may be reused when `oldestReader()` exceeds the stamp.
     func stamp() -> UInt64 {
-        point("a frame that nobody finds any more")
+        point("an unpublished frame before its stamp")
         return current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
     }
 

@@ -151,10 +151,10 @@ extension FramePool {
         let page = page(frame)
         let place = PageReference.describe(link.address)
         guard level == nil || page.level == level else {
-            throw EngineError(.damaged, "The page at \(place) has level \(page.level) where \(level!) is due.")
+            throw EngineError(.damaged, "The page at \(place) has level \(page.level) where \(level!) is expected.")
         }
         guard entries(frame) == link.count else {
-            throw EngineError(.damaged, "The page at \(place) holds another number of entries than its link says.")
+            throw EngineError(.damaged, "The page at \(place) has another number of entries than the count in its link.")
         }
         if page.level == 0 { try requireLeaf(frame, of: tree) }
         return frame

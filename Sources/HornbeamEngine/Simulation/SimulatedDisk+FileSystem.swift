@@ -81,7 +81,7 @@ extension SimulatedDisk {
             guard let node = state.live.node(at: path) else { throw Self.missing(path) }
             guard state.locked.insert(node).inserted else {
                 throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
+                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
                     path: path)
             }
             if state.live.node(at: holder) == nil { _ = try Self.create(holder, isDirectory: false, &state) }

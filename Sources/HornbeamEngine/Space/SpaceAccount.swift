@@ -47,13 +47,13 @@ struct FileTable: Sendable, Equatable {
                 let live = try reader.integer(Int64.self)
                 let emptySince = try reader.integer(UInt64.self)
                 guard number >= .first, number <= .last, last.map({ $0 < number }) ?? true else {
-                    throw EngineError(.damaged, "The file table names the page file \(number.rawValue) out of order, or one that cannot be.")
+                    throw EngineError(.damaged, "The file table lists page file number \(number.rawValue), which is out of order or out of range.")
                 }
                 guard live >= 0, live <= Int64(PageFiles.fileBytesMax) else {
                     throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
                 }
                 guard emptySince < StoreLimits.numberMax || emptySince == .max else {
-                    throw EngineError(.damaged, "The file table calls page file \(number) empty since transaction \(emptySince).")
+                    throw EngineError(.damaged, "The file table has page file \(number) as empty since transaction \(emptySince), which is out of range.")
                 }
                 table.entries[number] = Entry(live: live, emptySince: emptySince)
                 last = number

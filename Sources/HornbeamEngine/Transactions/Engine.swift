@@ -128,7 +128,7 @@ package final class Engine: Sendable {
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
-            "The state after transaction \(number ?? latest) is not kept; the oldest that is kept is \(core.registry.live[0]). "
+            "The state after transaction \(number ?? latest) is no longer available; the oldest available one is that after \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 

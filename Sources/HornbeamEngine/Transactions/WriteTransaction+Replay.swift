@@ -17,7 +17,7 @@ extension WriteTransaction {
         if code == .sequence {
             let next = try reader.integer(UInt64.self)
             guard next > 0, next < StoreLimits.numberMax else {
-                throw EngineError(.damaged, "The log sets the sequence of object keys beyond all bounds.")
+                throw EngineError(.damaged, "The log sets the next object key to a number that is out of range.")
             }
             return setNextObjectKey(next)
         }

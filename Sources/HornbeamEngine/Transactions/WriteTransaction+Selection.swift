@@ -82,7 +82,7 @@ extension WriteTransaction {
     func replayDeleteEntries(_ index: TreeID, _ reader: inout ByteReader) throws(EngineError) {
         let rawPlace = try reader.integer(UInt8.self)
         guard let place = RowKeyPlace(rawValue: rawPlace) else {
-            throw EngineError(.damaged, "The log looks for keys of rows at place \(rawPlace), which does not exist.")
+            throw EngineError(.damaged, "The log names position \(rawPlace) of row keys in index entries, which does not exist.")
         }
         try deleteEntries(of: try reader.rowSet(), at: place, from: index)
     }

@@ -32,7 +32,7 @@ extension FramePool {
         }
         guard entries(frame) == node.childCount(i) else {
             throw EngineError(
-                .damaged, "The page at \(PageReference.describe(address)) holds another number of entries than its link says.")
+                .damaged, "The page at \(PageReference.describe(address)) has another number of entries than the count in its link.")
         }
         unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
         return frame

@@ -57,7 +57,7 @@ extension Engine {
         }
         if cleaner.barred.isDisjoint(with: round.files) { return }
         throw EngineError(
-            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage what can be saved.",
+            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage the readable objects.",
             path: path)
     }
 

@@ -43,7 +43,7 @@ enum Catalogue {
             let nextObjectKey = try reader.integer(UInt64.self)
             let nextTree = try reader.integer(UInt32.self)
             guard number < StoreLimits.numberMax, nextObjectKey > 0, nextObjectKey < StoreLimits.numberMax, nextTree <= TreeID.max.rawValue else {
-                throw EngineError(.damaged, "The catalogue counts transactions, objects or trees beyond all bounds.")
+                throw EngineError(.damaged, "The catalogue's number of transactions, objects or trees is out of range.")
             }
             var trees: [TreeRecord] = []
             var names: [String: TreeID] = [:]
@@ -56,10 +56,10 @@ enum Catalogue {
                 if tree.id != StoreVersion.valuesTree { names[tree.name] = tree.id }
             }
             guard reader.isAtEnd, trees.first?.id == StoreVersion.valuesTree else {
-                throw EngineError(.damaged, "The catalogue does not end where its trees do.")
+                throw EngineError(.damaged, "The catalogue has bytes after its trees, or lacks the tree of named values.")
             }
             guard trees.allSatisfy({ $0.id.rawValue < nextTree }) else {
-                throw EngineError(.damaged, "The catalogue's next number of a tree, \(nextTree), is taken.")
+                throw EngineError(.damaged, "The catalogue's next number of a tree, \(nextTree), is in use already.")
             }
             return StoreVersion(
                 number: TransactionNumber(number), trees: trees, names: names, nextTree: nextTree,
