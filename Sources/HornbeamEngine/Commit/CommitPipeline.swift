@@ -53,15 +53,15 @@ final class CommitPipeline: Sendable {
         var durable: TransactionNumber
         var mark: LogMark
         var failure: EngineError?
-        /// The error for new transactions while the store is being closed. Running transactions may still commit.
+        /// The reason why no new transaction may begin, though running ones may end.
         var refusal: EngineError?
-        /// The transactions that were undone because the disk was full.
+        /// The transactions that full disks undid.
         var undone = UndoneRounds()
         /// The deadline for the sync of the oldest lazy commit, in nanoseconds of the monotonic clock; nil if no sync is pending.
         var syncBy: UInt64?
         var jobs: [Job] = []
         var isCheckpointing = false
-        /// The error for new checkpoints while the store is being closed.
+        /// The reason why no checkpoint may begin: the store is being closed.
         var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()

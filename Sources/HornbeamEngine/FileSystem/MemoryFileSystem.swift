@@ -168,7 +168,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 }
 
-/// The lock of a file in memory. Its closures access the file system that holds the file.
+/// A lock that runs a closure when it is released.
 final class MemoryFileLock: FileLock {
     private let path: String
     /// Whether the path still names the locked file.

@@ -18,7 +18,7 @@ internal import Synchronization
 
 /// A preallocated segment with header and durable name, ready for its first group.
 struct PreparedSegment {
-    /// The name of the file during preallocation.
+    /// The name of its file during preallocation.
     static let fileName = "spare"
     var file: any File
     var header: LogSegmentHeader
@@ -186,7 +186,7 @@ extension LogWriter {
         } catch {
             try lock?.verify()
             if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
-            // A partial segment is harmless, so an error of its removal is ignored and the first error is thrown.
+            // A partial segment only takes space; the first error is the one to report.
             for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
             throw error
         }

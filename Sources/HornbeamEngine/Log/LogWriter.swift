@@ -63,10 +63,9 @@ package final class LogWriter: Sendable {
     let lacksPrepared = Atomic(false)
     /// True when the next segment should be preallocated: half of the current one is used. Earlier preallocation would waste space.
     let wantsPrepared = Atomic(false)
-    /// True if the disk was full at the last preallocation. Then only transactions that free space may use the second half of the current
-    /// segment.
+    /// The last preallocation met a full disk. The second half of the current segment is kept for transactions that free space.
     let lacksRoom = Atomic(false)
-    /// The store's reserve. On a full disk it is released for transactions that free space.
+    /// Released on a full disk, for transactions that free more space.
     let reserve: SpaceReserve?
     /// True while a commit waits for the next segment.
     let isCommitWaiting = Atomic(false)

@@ -1,7 +1,7 @@
 // Runs a workload once on a simulated disk and makes the images of a crash at every operation. The caller opens each image and compares it
 // with the acknowledged commits. The verification runs recovery, so its operations are crashed again, to the given depth.
 
-/// Enumerates the crashes of a workload.
+/// Crashes a workload everywhere.
 package struct CrashEnumerator: Sendable {
     /// The disk after a crash, with the commits that were acknowledged before it.
     package struct Image {

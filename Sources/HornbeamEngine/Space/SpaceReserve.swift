@@ -19,11 +19,11 @@ package final class SpaceReserve: Sendable {
 
     private struct State {
         var isThere = false
-        /// There may be an unusable reserve: from before a crash, incomplete, or one that could not be removed.
+        /// There may be one that is no good: a crash left it, or it could not be removed.
         var isLeftOver = false
-        /// The reserve was released and has not been created again.
+        /// It was released and could not be created again.
         var isSpent = false
-        /// The number of calls of `prepare` that do nothing, after an attempt found no space.
+        /// Calls to skip before the next attempt, after an attempt found no space.
         var pause = 0
         /// The store is closed.
         var hasEnded = false
@@ -50,7 +50,7 @@ package final class SpaceReserve: Sendable {
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             guard isStoreThere else { return }
-            // The file is removed first, because its blocks are then available for the new reserve.
+            // Its blocks count as free.
             if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {

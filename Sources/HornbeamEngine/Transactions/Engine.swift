@@ -36,7 +36,7 @@ package final class Engine: Sendable {
     let logKeeper: Maintenance
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
-    /// The free bytes on the disk at the last check.
+    /// Bytes that were free on the disk at the last check.
     let freeBytes = Atomic(Int.max)
     let cleaner = Cleaner()
     /// The folder of the store.
@@ -132,7 +132,7 @@ package final class Engine: Sendable {
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 
-    /// The error that all commits throw until the store is opened again; nil if commits are accepted.
+    /// The reason why commits are refused until the store is opened again; nil if they are not.
     package var failure: EngineError? { core.pipeline.failure }
 
     /// The transactions whose versions are live, in ascending order.

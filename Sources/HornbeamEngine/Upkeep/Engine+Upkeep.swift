@@ -33,12 +33,12 @@ extension Engine {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         do throws(EngineError) {
-            // Tested before and after the checkpoint, which may have freed some space.
+            // Includes the case that the lack of space caused this checkpoint, which freed some.
             let wasShortOfRoom = isShortOfRoom(log)
             try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
             try reclaimSpace(log, isThrottled: isThrottled)
             if wasShortOfRoom || isShortOfRoom(log) {
-                // Releases the files that only the preceding checkpoint needs.
+                // Releases what only the previous checkpoint keeps.
                 try checkpointer.run(log: log, isForced: true)
                 log.releaseRecycledSegments()
                 core.reserve.prepare(isUrgent: true)
@@ -85,8 +85,8 @@ extension Engine {
         return bytes > 0 && isPoolFilling
     }
 
-    /// True if the disk is full, or if the unwritten nodes would need a quarter of the free space. Then a checkpoint must run at once, before its
-    /// pages no longer fit on the disk.
+    /// True if the disk is full, or if the unwritten nodes would take a quarter of the free space. Then checkpoints must not fall behind, or they
+    /// find no space.
     func isShortOfRoom(_ log: LogWriter) -> Bool {
         if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
         return core.pool.unwritten * core.pool.pageSize > freeBytes.load(ordering: .relaxed) / 4
