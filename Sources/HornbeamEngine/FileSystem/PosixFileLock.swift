@@ -26,7 +26,7 @@ final class PosixFileLock: FileLock {
         }
     }
 
-    /// The files locked by this process, and the descriptors that hold the locks.
+    /// The files locked by this process, and the descriptors of the locks.
     private static let held = Guarded<[Identity: Int32]>([:])
 
     private let path: String

@@ -13,7 +13,7 @@ package enum SyncSite: String, Hashable, Sendable, CaseIterable {
     case segmentName
     /// Appended pages, before `meta` or the log names them: the checkpoint, the big transaction.
     case pages
-    /// Values too large for a leaf, before the log names them: the commits that hold them.
+    /// Values too large for a leaf, before the log names them: the commits that refer to them.
     case largeValues
     /// The names of new page files: the same loss.
     case pageFileNames

@@ -9,7 +9,7 @@ package final class PageFiles: Sendable {
     /// An open file.
     struct Entry {
         var file: any File
-        /// The appender whose buffer may still hold the file's last bytes.
+        /// The appender whose buffer may still contain the file's last bytes.
         weak var appender: PageAppender?
     }
 

@@ -117,7 +117,7 @@ final class VersionRegistry: Sendable {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
         state.live[i].pins -= isPinned ? 1 : 0
-        assert(state.live[i].pins >= 0 && state.live[i].pins <= state.live[i].holders, "Every hold ends once.")
+        assert(state.live[i].pins >= 0 && state.live[i].pins <= state.live[i].holders, "Every holder is removed once.")
         return state.live[i].holders == 0 ? remove(i, &state) : []
     }
 
