@@ -22,7 +22,7 @@ final class ScheduledTrial: Sendable {
         acknowledged = Atomic(newest)
     }
 
-    // MARK: What the threads do
+    // MARK: Actions of the threads
 
     func act(_ role: ScheduledWorkload.Role, lazily: Durability) throws {
         do {
@@ -53,7 +53,7 @@ final class ScheduledTrial: Sendable {
         commits.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Changes everything and aborts.
+    /// Makes the changes of a transaction, and aborts it.
     private func waver() throws {
         let transaction = try engine.begin()
         try oracle.change(transaction, try oracle.next(for: transaction))
@@ -77,7 +77,7 @@ final class ScheduledTrial: Sendable {
         }
     }
 
-    // MARK: Afterwards
+    // MARK: Verification
 
     /// Throws unless every acknowledged commit is present, and the store is intact and can be opened again.
     func judge() throws {
