@@ -67,7 +67,7 @@ final class CommitPipeline: Sendable {
         var statistics = PipelineStatistics()
     }
 
-    /// Work that must run while no transaction runs.
+    /// Work to be done while no transaction runs.
     final class Job {
         let body: () -> Void
         var isDone = false
@@ -75,7 +75,7 @@ final class CommitPipeline: Sendable {
     }
 
     let monitor = Monitor()
-    /// The number of threads that wait for the checkpoint in progress.
+    /// The threads that wait for the checkpoint in progress.
     private let checkpointWaiters = Atomic(0)
     let registry: VersionRegistry
     private let pool: FramePool
@@ -136,7 +136,7 @@ final class CommitPipeline: Sendable {
         monitor.unlock()
     }
 
-    /// Runs queued jobs. The caller has the turn and the lock.
+    /// Runs queued jobs; the caller has the turn and the lock.
     private func runJobs() {
         while unsafe !state.jobs.isEmpty {
             let job = unsafe state.jobs.removeFirst()
@@ -148,7 +148,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Runs a closure while no transaction runs, on this thread or on the thread of a writer that ends its turn.
+    /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
     func withoutWriters(_ body: @escaping () -> Void) {
         monitor.lock()
         if unsafe state.serving == state.nextTicket {
@@ -365,7 +365,7 @@ final class CommitPipeline: Sendable {
         let job = Job { [self] in
             for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
         }
-        // A running transaction may be based on an undone version and read these nodes. Then they are freed after its turn.
+        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
         if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
