@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Damages a small store and reads it. The result must be the correct content, a complete older version, or an error that names the damage.
+/// Damages a small store and reads it. The result must be correct, an older complete state, or an error that names the damage.
 ///
 /// Every fourth seed damages a store that was migrated; with `--only migrations` all seeds do.
 enum FlipMode: Mode {
@@ -41,7 +41,7 @@ enum FlipMode: Mode {
     }
 }
 
-/// Every bit of some files once, in an order that covers all regions early. So a shortened run covers them too.
+/// Every bit of some files once, in an order that covers all regions early, so that a shortened run covers them too.
 struct BitOrder: Sequence {
     struct Place: CustomStringConvertible {
         let path: String

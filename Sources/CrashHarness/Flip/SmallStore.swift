@@ -15,7 +15,7 @@ protocol DamagedStore {
 enum DamageOutcome: Hashable {
     case right
     case older
-    /// The result is the content of the other store, because most files are from it.
+    /// So many files came from the other store that it is that one.
     case other
     case error(String)
 
@@ -47,7 +47,7 @@ struct SmallStore: DamagedStore {
             if step == workload.steps.count / 2 { earlier = disk.files }
         })
         newest = workload.newest
-        // The store is either closed, or in the state after a crash.
+        // Either closed, or as after a crash.
         if seed % 3 == 0 { try engine?.close() }
         engine = nil
         self.disk = disk.copy()

@@ -10,7 +10,7 @@ struct DamageSources {
     let other: Files
 }
 
-/// Damage that is larger than one bit: to sectors, to blocks, to the lengths of files, and to their combination.
+/// Damage larger than a bit: to sectors and blocks, to lengths, to the combination of files.
 struct StructuralDamage {
     let name: String
     private let change: (SimulatedDisk, DamageSources) -> Void
@@ -95,7 +95,7 @@ struct StructuralDamage {
 
     // MARK: Files that do not belong together
 
-    /// The choices of files from another store: all subsets if there are few files, otherwise each single file, and all files but one.
+    /// Each choice of files from another store: all subsets if they are few, else each file alone and all but each.
     private static func mixtures(
         _ store: DamageSources, with source: DamageSources.Files, _ whose: String
     ) -> [StructuralDamage] {

@@ -14,8 +14,7 @@ struct HostileField {
     /// The value in the intact store.
     var value: UInt64
 
-    /// The test values: the smallest and the largest number of the field's width, the value in the store, the neighbours of these three, and the
-    /// limits of the format.
+    /// The least and the greatest value of the width, their neighbours, those of the field's value, and limits of the format.
     var extremes: [UInt64] {
         let largest = width == 8 ? UInt64.max : 1 << UInt64(8 * width) - 1
         let sign = largest / 2 + 1
@@ -90,7 +89,7 @@ struct HostileField {
         }
     }
 
-    /// Each aligned word of eight bytes and each of two bytes.
+    /// Each aligned word of eight bytes, and of two.
     private static func words(of bytes: [UInt8], _ block: StoreImage.Edit.Block, from start: Int) -> [HostileField] {
         stride(from: start, to: bytes.count - 8, by: 8).flatMap { offset in
             [HostileField(("word", offset, 8), block, in: bytes), HostileField(("half", offset + 2 * (offset / 8 % 4), 2), block, in: bytes)]

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// Opens and uses a maliciously crafted store. Each call must return a result or throw an error. If the store could be written
-/// and closed, it must open again.
+/// Opens and uses a maliciously crafted store. It must return a result or throw an error, and a store that could be written
+/// and closed must open again.
 struct HostileStore {
     static let path = EngineOracle.path
     let image: StoreImage
@@ -15,9 +15,9 @@ struct HostileStore {
         return options
     }()
 
-    /// A store with both kinds of tree, each with at least two levels, and with blobs, one of which has several chunks. All content is in page files.
+    /// Both kinds of tree with at least two levels, large values, and one with several chunks; all in page files.
     static let closed = try! HostileStore(isClosed: true)
-    /// A smaller store with all its content in the log.
+    /// Smaller, with all content in the log.
     static let unclosed = try! HostileStore(isClosed: false)
 
     private init(isClosed: Bool) throws {
@@ -83,7 +83,7 @@ struct HostileStore {
             return
         }
         guard opening != .reading else { return }
-        // A store that could be opened, written and closed must open again.
+        // A store that was accepted, written and closed must be accepted again.
         do throws(EngineError) { try Engine.open(path, fileSystem: fileSystem, options: Self.options).close() } catch {
             throw Finding("a store that was written and closed is refused afterwards: \(error)")
         }

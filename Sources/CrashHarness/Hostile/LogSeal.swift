@@ -1,4 +1,4 @@
-/// Recomputes the checksums of a log segment with changed numbers.
+/// Recomputes the checksums of a log segment, whatever its numbers are.
 enum LogSeal {
     static let headerBytes = 4096
     private static let frameHeaderBytes = 32

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// A sync of a workload fails, once or until the process ends. Afterwards the file reads as the new bytes or as the old ones. The
-/// store is opened again if necessary, and the workload continues. Then a power failure is simulated at every later operation.
+/// A sync of a workload fails, once or until the process ends. The cache keeps the new bytes or reverts to the old ones. The
+/// store is opened again if necessary and continues. Then a power failure is simulated at every later operation.
 struct FailedSyncTrial {
     let workload: SimulatedWorkload
     let site: SyncSite

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// A store fills its disk, crashes, and is opened on the same full disk. Opening must succeed, no acknowledged commit may be missing,
-/// deletions must free space, and the space must be usable again.
+/// A store fills its disk, crashes, and is opened on the same full disk. The opening succeeds, no acknowledged commit is missing,
+/// deletions free space, and the space is used again.
 struct FullDiskTrial {
     private static let batch = 8
     private static let pageSize = 1024
@@ -112,14 +112,14 @@ struct FullDiskTrial {
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
             throw Finding("\(batches.count) batches are there")
         }
-        // An insert is tried first. Even if it throws for lack of space, the deletions afterwards must free space.
+        // An insert comes first: where it is refused for want of space, the deletions make space all the same.
         do {
             try put((batches.last ?? 0) + 1, in: tree, engine)
             batches.append((batches.last ?? 0) + 1)
         } catch let error as EngineError {
             guard error.code == .full else { throw Finding("putting a batch before deleting: \(error)") }
         }
-        // In every eighth image most rows are deleted, so that there is space for the reserve and the log; in the other images some rows.
+        // In every eighth image most rows are deleted, so that there is space for the reserve and the log; in the others some.
         let makesRoom = PairsMode.isOneOf(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {

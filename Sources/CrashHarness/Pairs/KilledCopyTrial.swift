@@ -2,10 +2,10 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A process that makes a backup of a store, or salvages it, is killed at every operation. The next process makes the copy again at the same
-/// path. Then a power failure is simulated at every operation of that process.
+/// A process that makes a backup of a store, or salvages it, is killed at every operation. The next process makes the copy again in the same
+/// place, and then the power fails at every one of its operations.
 ///
-/// The source must stay intact. At the path of the copy there is a complete copy or nothing. A second copy at the path of a complete one throws.
+/// The source stays whole. The place of the copy holds a whole copy or nothing, and a second copy over a whole one is refused.
 struct KilledCopyTrial {
     enum Kind: String, CaseIterable { case backup, salvage }
 
@@ -14,9 +14,9 @@ struct KilledCopyTrial {
     let workload: GraphWorkload
     let kind: Kind
     let seed: UInt64
-    /// Each round tests one of this number of operations. Other seeds test the others.
+    /// Of so many operations one is tried in a round; the others are left to other seeds.
     var stride = 4
-    /// In the next process, one of this number of operations is followed by a power failure.
+    /// Of so many operations of the next process, after one the power fails.
     var crashStride = 3
 
     static func all(_ seed: UInt64, _ run: Run) throws {
@@ -55,8 +55,7 @@ struct KilledCopyTrial {
         }
     }
 
-    /// Makes the copy again in the next process. A complete copy of the first process is not changed. Incomplete files of it must not prevent
-    /// the copy.
+    /// The next process: a whole copy is left alone, and anything else of the first process is no hindrance.
     private func copyAgain(on disk: SimulatedDisk) throws {
         let isThere = try disk.exists(Self.target)
         do {
@@ -73,7 +72,7 @@ struct KilledCopyTrial {
         try workload.judge(image)
     }
 
-    /// Opens the copy, which must contain every step.
+    /// Opens the copy, which holds every step.
     private func judgeCopy(on disk: SimulatedDisk) throws {
         let container = try workload.open(disk, at: Self.target)
         try container.performAndWait { context in

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// A process is killed at every operation of a workload. Its writes are still in the system's cache. The next process recovers from them and
-/// continues. Then a power failure is simulated at every operation of that process.
+/// A process is killed at every operation of a workload. The cache keeps its writes, the next process recovers from them and
+/// continues. Then a power failure is simulated at every one of its operations.
 enum KilledTrial {
     static func all(of workload: SimulatedWorkload, _ seed: UInt64, _ run: Run) throws {
         let disk = SimulatedDisk()

@@ -59,7 +59,7 @@ enum PairsMode: Mode {
 }
 
 extension EngineOracle {
-    /// Verifies about one image in eight completely. Of the others, verifies the recovered transaction and the content.
+    /// Judges about one image in eight completely, and of the others the recovered transaction and the content.
     func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
         if PairsMode.isOneOf(8, image.name) { return try judge(image) }
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)

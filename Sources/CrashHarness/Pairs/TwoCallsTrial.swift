@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit may be
-/// missing in the next process or after a power failure.
+/// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit is
+/// missing, neither in the next process nor after a power failure.
 struct TwoCallsTrial {
     /// The failures of the two calls.
     struct Kind {
@@ -74,12 +74,12 @@ struct TwoCallsTrial {
         do {
             try workload.oracle.goOn(on: faults, .commitsAndCloses, marking: disk)
         } catch let error as EngineError {
-            // A wrong result is always a finding. An error is a finding only if no call fails at the time.
+            // A wrong result is always a finding; an error is not, while a call fails.
             guard [.inputOutput, .full, .durabilityLost].contains(error.code) else { throw error }
         }
     }
 
-    /// Verifies the disk at the end of the process, and after a power failure at that time.
+    /// Judges the disk as the process left it, and after a power failure at the end.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: workload.oracle.seed)
         enumerator.subsetsUpTo = 1

@@ -18,7 +18,7 @@ struct ScheduleExplorer {
     /// The number of schedules with at most two preemptions.
     var countOfTwo: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
 
-    /// All schedules with at most two preemptions, those with fewer preemptions first.
+    /// All of them, fewer preemptions first.
     func all() -> [Schedule] {
         let ones = (0..<points).flatMap { point in
             (0..<others).map { Schedule.Preemption(point: point, target: $0) }

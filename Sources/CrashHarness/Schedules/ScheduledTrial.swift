@@ -22,7 +22,7 @@ final class ScheduledTrial: Sendable {
         acknowledged = Atomic(newest)
     }
 
-    // MARK: Actions of the threads
+    // MARK: What the threads do
 
     func act(_ role: ScheduledWorkload.Role, lazily: Durability) throws {
         do {
@@ -53,7 +53,7 @@ final class ScheduledTrial: Sendable {
         commits.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Makes the changes of a transaction, and aborts it.
+    /// Changes everything and aborts.
     private func waver() throws {
         let transaction = try engine.begin()
         try oracle.change(transaction, try oracle.next(for: transaction))
@@ -77,7 +77,7 @@ final class ScheduledTrial: Sendable {
         }
     }
 
-    // MARK: Verification
+    // MARK: Afterwards
 
     /// Throws unless every acknowledged commit is present, and the store is intact and can be opened again.
     func judge() throws {

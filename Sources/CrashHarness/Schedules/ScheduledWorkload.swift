@@ -50,10 +50,10 @@ struct ScheduledWorkload: CustomStringConvertible {
     private let base: SimulatedDisk
     private let transactionsBefore: UInt64
 
-    /// Infinite, so that no pause depends on the clock: two runs of one schedule must be equal.
+    /// Infinite, because pauses that depend on the clock would make runs unrepeatable.
     private static let lazily = Durability.lazy(maxDelay: .seconds(1_000_000))
 
-    /// Derives the workload from a seed, except for given roles.
+    /// Derives everything from a seed, except given roles.
     init(seed: UInt64, roles: [Role]? = nil) throws {
         var random = SimulationRandom(seed: seed)
         let drawn = Self.roles(&random)
@@ -97,7 +97,7 @@ struct ScheduledWorkload: CustomStringConvertible {
 
     // MARK: Performing
 
-    /// Runs the threads in the order of a schedule, and verifies their results and the store.
+    /// Runs the threads in the order of a schedule and judges their results and the store.
     func perform(_ schedule: Schedule) throws -> Result {
         let disk = base.copy()
         disk.mark(.acknowledged(transactionsBefore))
@@ -116,7 +116,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)
     }
 
-    /// Verifies crash images at a few points of a schedule. Returns their number.
+    /// Crashes the disk at a few points of a schedule; returns the number of images judged.
     func crash(_ disk: SimulatedDisk) throws -> Int {
         var enumerator = CrashEnumerator(seed: oracle.seed)
         enumerator.subsetsUpTo = 2

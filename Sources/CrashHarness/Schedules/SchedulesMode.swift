@@ -1,10 +1,10 @@
 import HornbeamEngine
 import HornbeamThreads
 
-/// Runs writers, readers, checkpoints and upkeep in the orders that result from a few preemptions.
+/// Runs writers, readers, checkpoints and upkeep in every order that a few preemptions produce.
 ///
-/// Most concurrency errors need at most two preemptions at the right points. So for a small workload, all schedules with up to two
-/// preemptions are run. For other workloads, a random sample is run, which includes some with more preemptions.
+/// Most concurrency errors need at most two preemptions at the right points. So for a small workload all schedules with up to two are
+/// run, and for others a random sample, which includes some with more.
 enum SchedulesMode: Mode {
     static let name = "schedules"
     static let summary = "threads that take turns in chosen orders: races, lost wake-ups, deadlocks"

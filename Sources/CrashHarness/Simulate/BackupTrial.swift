@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// A workload with a backup at its end. If there is a folder with the backup's name, it must be complete. An acknowledged backup must exist.
+/// A workload with a backup at its end: a folder with the backup's name is complete, and an acknowledged backup stays.
 struct BackupTrial {
     private static let path = "backup.hornbeam"
     /// The number of the backup among the acknowledged commits; no workload has so many transactions.
@@ -18,7 +18,7 @@ struct BackupTrial {
         disk.mark(.acknowledged(Self.promise))
     }
 
-    /// Verifies the store, and also the backup if a folder with its name exists.
+    /// Judges the store as usual, and the backup if a folder with its name exists.
     func judge(_ image: CrashEnumerator.Image) throws {
         let newest = workload.newest
         try workload.oracle.judge(

@@ -22,7 +22,7 @@ extension EngineOracle {
         return digest
     }
 
-    /// Throws unless the content is the expected content after the store's newest transaction.
+    /// Throws unless the content equals that after the store's newest transaction.
     func expectContent(_ engine: Engine) throws {
         let snapshot = try engine.snapshot()
         let number = try newest(in: snapshot)
@@ -39,8 +39,8 @@ extension EngineOracle {
         guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
     }
 
-    /// Opens a store after a crash and verifies it. Its newest transaction must lie between the last acknowledged and the last submitted one. It
-    /// must be intact and accept new commits.
+    /// Opens a store after a crash and judges it. It must have a state between the last acknowledged and the last submitted transaction, be
+    /// intact, and accept new commits.
     func judge(_ image: CrashEnumerator.Image) throws {
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
         let found = try newest(in: engine.snapshot())
@@ -59,8 +59,8 @@ extension EngineOracle {
         try again.close()
     }
 
-    /// Opens a store after a crash with syncs that did nothing. Commits may be missing. Either the content is that after one of
-    /// the transactions, or opening throws.
+    /// Opens a store after a crash with syncs that did nothing. Commits may be missing, but the content must be one of the
+    /// states, or the opening must report the loss.
     func judgeAfterLies(_ image: CrashEnumerator.Image) throws {
         let engine: Engine
         do throws(EngineError) {

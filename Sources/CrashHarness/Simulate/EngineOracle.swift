@@ -2,9 +2,9 @@ import HornbeamEngine
 
 /// Transactions that are derived from their number, and the state after each of them.
 ///
-/// Transaction 1 creates an index and a table; each later transaction changes both. A stored value contains the number of the
-/// newest transaction of the workload, since the engine's numbers include transactions of upkeep. So the expected content of
-/// any version is known.
+/// Transaction 1 creates an index and a table; each later one changes both. A stored value contains the number of the
+/// newest one, because the engine's own numbers include those of upkeep. So the whole content of any
+/// reopened state is known.
 struct EngineOracle {
     struct State: Equatable {
         var entries: [[UInt8]: [UInt8]] = [:]
@@ -57,9 +57,9 @@ struct EngineOracle {
     let options: EngineOptions
     /// The digest of the state after each transaction.
     let digests: [ContentDigest]
-    /// The changes of the transactions, by number. Numbers 0 and 1 have none.
+    /// The changes of the first transactions; numbers 0 and 1 have none.
     private let planned: [[Change]]
-    /// Every n-th transaction is so big that it writes its pages instead of logging them.
+    /// Every n-th transaction is large enough to be committed by a checkpoint.
     let bigEvery: UInt64
 
     init(seed: UInt64 = 1, transactions: UInt64, bigEvery: UInt64 = 9, options: EngineOptions = EngineOracle.smallest) {
@@ -89,7 +89,7 @@ struct EngineOracle {
         return EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
     }
 
-    /// Small sizes, so that pages split, log segments change and checkpoints run within a few transactions.
+    /// Sizes with which pages split, logs rotate and checkpoints run within a few transactions.
     static let smallest: EngineOptions = {
         var options = EngineOptions()
         options.pageSize = 512
@@ -133,7 +133,7 @@ struct EngineOracle {
         }
     }
 
-    /// The value that a transaction puts into the index. Large values, which may be blobs, have another prefix than short ones.
+    /// The value that a transaction puts into the index. Large values, which may lie outside the tree, have another prefix than short ones.
     private static func value(_ number: UInt64, _ length: Int) -> [UInt8] {
         let first = length < 100 ? 0 : 1
         return (first..<first + length).map { UInt8(truncatingIfNeeded: $0 &* Int(number)) }

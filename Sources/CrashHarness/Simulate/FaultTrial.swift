@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// One call of a workload fails, or that call and all later ones. Afterwards no acknowledged commit may be missing.
+/// One call of a workload fails, or every call from it on; afterwards no acknowledged commit is missing.
 struct FaultTrial {
     /// A kind of failure, and the calls that can fail with it.
     struct Kind {
@@ -68,7 +68,7 @@ struct FaultTrial {
         return true
     }
 
-    /// Verifies the store after the failure. Readable data must stay readable, and a store that is not poisoned must accept further commits.
+    /// Data that could be read must stay readable; a store that is not poisoned must accept further commits.
     private func goOn(_ engine: Engine?, after failure: EngineError?, _ disk: SimulatedDisk) throws {
         guard let engine else { return }
         try workload.oracle.expectSound(engine)
@@ -94,7 +94,7 @@ struct FaultTrial {
         throw Finding("a poisoned store takes a transaction")
     }
 
-    /// Verifies the disk at the end of the process, and after crashes at some operations.
+    /// Judges the disk as the process left it, and after crashes at some moments.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         let oracle = workload.oracle
         let bounds = disk.promises

@@ -14,7 +14,7 @@ struct OracleRow: Equatable {
         Column(id: ColumnID(5), kind: .bytes),
     ])
 
-    /// A text that is usually small and sometimes larger than a page.
+    /// Usually small; sometimes larger than a page.
     static func random(pageSize: Int, _ random: inout some RandomNumberGenerator) -> OracleRow {
         func maybe<T>(_ value: T) -> T? { Int.random(in: 0..<4, using: &random) == 0 ? nil : value }
         let large = Int.random(in: 0..<40, using: &random) == 0 ? pageSize * 2 : pageSize / 16
@@ -71,7 +71,7 @@ struct OracleRow: Equatable {
     }
 }
 
-/// A 64-bit digest of a store's content. Different contents have equal digests with a probability of 1 in 2⁶⁴.
+/// A 64-bit digest of a content. Different contents have equal digests with a probability of 1 in 2⁶⁴.
 struct ContentDigest: Equatable {
     private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 

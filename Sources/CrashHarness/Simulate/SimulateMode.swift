@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Simulates a crash at every operation of a workload, and a failure of every call, and opens the resulting stores.
+/// Crashes a workload at every operation on a simulated disk, makes every call fail, and opens the resulting stores.
 ///
 /// Of eight seeds, five crash the engine, one a backup, one makes calls fail, one uses object graphs. Every tenth of the engine's seeds
 /// crashes a migration instead, or makes its calls fail. With `--only migrations` all seeds do.
@@ -69,7 +69,7 @@ enum SimulateMode: Mode {
         try crash(disk, enumerator, run, workload.judge)
     }
 
-    /// Verifies every crash image of a disk. For a few images, recovery is crashed too.
+    /// Judges every image that the enumerator makes of a disk. A few of them are crashed again during recovery.
     static func crash(
         _ disk: SimulatedDisk, _ enumerator: CrashEnumerator, _ run: Run, _ judge: (CrashEnumerator.Image) throws -> Void
     ) throws {

@@ -13,7 +13,7 @@ struct SimulatedWorkload {
     let steps: [Step]
     /// The number of the last transaction.
     let newest: UInt64
-    /// The largest number of unsynced writes for which all subsets are tested.
+    /// All subsets of the unsynced writes are tried when there are at most this many.
     let subsetsUpTo: Int
 
     init(seed: UInt64, length: ClosedRange<Int> = 8...40, sizes: EngineOptions? = nil) {
@@ -24,7 +24,7 @@ struct SimulatedWorkload {
         var steps: [Step] = []
         for _ in 0..<count {
             let lazy = isLazy && Int.random(in: 0..<3, using: &random) == 0
-            // Infinite, so that no sync depends on the clock: two runs with one seed must be equal.
+            // Infinite, because a sync that depends on the clock would make runs unrepeatable.
             steps.append(.commit(lazy ? .lazy(maxDelay: .seconds(1_000_000)) : .full))
             if Int.random(in: 0..<12, using: &random) == 0 { steps.append(.checkpoint) }
             if Int.random(in: 0..<20, using: &random) == 0 { steps.append(.reopen) }
@@ -58,7 +58,7 @@ struct SimulatedWorkload {
         try perform(on: fileSystem, marking: disk, &engine)
     }
 
-    /// Returns the last open engine to the caller, even after an error.
+    /// Passes the engine that was open last to the caller, even after an error.
     func perform(
         on fileSystem: any FileSystem, marking disk: SimulatedDisk, _ engine: inout Engine?,
         beforeStep: (Int) -> Void = { _ in }

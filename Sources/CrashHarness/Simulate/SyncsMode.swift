@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Omits the syncs of one site after the other. A crash must then lose or damage data. Otherwise the sync is unnecessary,
+/// Skips one sync site after the other. Without it, a crash must lose or damage data; else the sync is unnecessary
 /// or the harness is not sensitive enough.
 enum SyncsMode: Mode {
     static let name = "syncs"
