@@ -1,14 +1,15 @@
-// The images of a crash point that are tried: all subsets of its unsynced pieces if they are few; otherwise none, all, each prefix, each
-// single piece lost or kept, and each file alone; then torn pieces and random mixtures.
+// The crash images that are tested at a crash point. If there are few unsynced pieces, all subsets of them survive in turn. Otherwise none
+// or all survive, each prefix, all but one, only one, and those of one file or of all other files. In addition: torn pieces and random
+// mixtures.
 
-/// One choice of fates, with a name that reproduces it.
+/// A fate for each unsynced piece, with a name that reproduces the choice.
 struct CrashChoice: Hashable {
     var name: String
     var fates: [CrashModel.Fate]
 }
 
 extension CrashModel {
-    /// The choices to try at this crash point. Equal ones are made once.
+    /// The choices to test at this crash point, without duplicates.
     func choices(subsetsUpTo bound: Int, random: Int, seed: UInt64) -> [CrashChoice] {
         let count = pieces.count
         guard count > 0 else { return [CrashChoice(name: "synced", fates: [])] }
@@ -44,7 +45,8 @@ extension CrashModel {
         return choices + journalled(count)
     }
 
-    /// A folder that keeps its entries in order, as journalling file systems do: the first entries, with all data and with none.
+    /// The images of a journalling file system, which writes changes of folders in their order: the first changes survive, with all data or
+    /// with no data.
     private func journalled(_ count: Int) -> [CrashChoice] {
         let entries = pieces.indices.filter { pieces[$0].node == nil }
         return entries.indices.flatMap { last in
@@ -56,7 +58,7 @@ extension CrashModel {
         }
     }
 
-    /// Damages each piece, once as the last operation and once with all others intact.
+    /// Images with one damaged piece: once with only the pieces before it, and once with all others.
     private func torn(_ count: Int) -> [CrashChoice] {
         var choices: [CrashChoice] = []
         for index in 0..<count where pieces[index].node != nil {

@@ -1,5 +1,5 @@
-// Runs a workload once on a simulated disk and crashes it at every operation, in every chosen way. The caller opens each image and compares
-// it with the acknowledged commits. The operations of the verification, above all of recovery, are crashed again to the given depth.
+// Runs a workload once on a simulated disk and makes the images of a crash at every operation. The caller opens each image and compares it
+// with the acknowledged commits. The verification runs recovery, so its operations are crashed again, to the given depth.
 
 internal import HornbeamEngine
 
@@ -12,9 +12,9 @@ package struct CrashEnumerator: Sendable {
         package let acknowledged: UInt64
         /// The newest submitted commit: nothing after it may be present.
         package let submitted: UInt64
-        /// The place and the kind of the crash; with the seed it reproduces the image.
+        /// The operation and the choice of the crash. Name and seed reproduce the image.
         package let name: String
-        /// 0 for a crash of the workload, 1 for a crash while recovering from one …
+        /// 0 for a crash of the workload, 1 for a crash during the recovery from such a crash, and so on.
         package let depth: Int
 
         package init(disk: SimulatedDisk, acknowledged: UInt64, submitted: UInt64, name: String, depth: Int) {
@@ -23,7 +23,7 @@ package struct CrashEnumerator: Sendable {
         }
     }
 
-    /// The number of images and crash points tried.
+    /// The number of tested images and crash points.
     package struct Report: Hashable, Sendable, CustomStringConvertible {
         package var points = 0
         package var images = 0
@@ -32,7 +32,7 @@ package struct CrashEnumerator: Sendable {
         package var description: String { "\(points) crash points, \(images) images, \(nestedImages) nested images" }
     }
 
-    /// An image that the verification refused.
+    /// An image for which the verification threw an error.
     package struct Failure: Error, CustomStringConvertible {
         package let seed: UInt64
         package let image: String
@@ -46,19 +46,19 @@ package struct CrashEnumerator: Sendable {
     }
 
     package var seed: UInt64
-    /// All subsets are tried where at most this many pieces are unsynced.
+    /// The largest number of unsynced pieces for which all subsets are tested.
     package var subsetsUpTo = 5
     package var randomImagesPerPoint = 2
     /// The distance of two crash points, in operations.
     package var stride = 1
     /// The first operation that is followed by a crash.
     package var start = 0
-    /// The depth of nested crashes of a recovery; and how many are tried of each.
+    /// The depth of nested crashes of a recovery. The next property is their number for each image.
     package var nestingDepth = 0
     package var nestedImagesPerImage = 2
-    /// The distance of two images of the workload whose verification is crashed again.
+    /// Only each n-th image of the workload has nested crashes.
     package var nestingStride = 1
-    /// Tries only the image of this name, from a failure's report.
+    /// Tests only the image with this name, which a failure reports.
     package var only: String?
 
     package init(seed: UInt64 = 1) { self.seed = seed }
@@ -77,7 +77,7 @@ package struct CrashEnumerator: Sendable {
         let journal = disk.journal
         var model = CrashModel(journal)
         var bounds = Bounds()
-        // The number of newest pieces that no image has shown yet; nil when all images differ from earlier ones.
+        // The number of newest pieces that no earlier image contains; nil when all images differ from earlier ones.
         var unseen: Int?
         for point in 0...journal.operations.count {
             if point > 0 {
@@ -98,15 +98,15 @@ package struct CrashEnumerator: Sendable {
         return report
     }
 
-    /// The acknowledged commits at a crash point.
+    /// The newest acknowledged and submitted commits at a crash point.
     private struct Bounds {
         var acknowledged: UInt64 = 0
         var submitted: UInt64 = 0
         private var next = 0
 
-        /// Applies the marks before a crash point. A mark between two operations counts for the crash there.
+        /// Applies the marks up to a crash point, including those between the operations before and after it.
         ///
-        /// Returns true if more is acknowledged than before: an image that was valid before may be invalid now.
+        /// Returns true if there are new acknowledged commits: then an image that was valid before may be invalid now.
         @discardableResult
         mutating func advance(to point: Int, _ journal: SimulatedDisk.Journal) -> Bool {
             let before = acknowledged
@@ -121,7 +121,7 @@ package struct CrashEnumerator: Sendable {
             return before != acknowledged
         }
 
-        /// The same bounds at the start of another journal.
+        /// The same commits, to apply the marks of another journal.
         var restarted: Bounds {
             var copy = self
             copy.next = 0

@@ -1,5 +1,5 @@
-// The possible contents of a simulated disk after a crash: all durable operations, and any choice of the unsynced pieces. The model follows
-// a journal operation by operation. An image gives each piece a fate.
+// The possible contents of a simulated disk after a crash: all durable operations, and any choice of the unsynced pieces. The model applies
+// the operations of a journal in order. An image results from a fate for each unsynced piece.
 
 internal import HornbeamEngine
 
@@ -7,16 +7,16 @@ internal import HornbeamEngine
 struct CrashModel {
     static let sectorBytes = 512
     static let blockBytes = 4096
-    /// A write of more blocks than this is cut into as many larger pieces.
+    /// The largest number of pieces of a write. A write with more blocks has larger pieces.
     static let piecesOfWriteMax = 16
 
-    /// An unsynced operation, or part of one, that a crash may keep or lose.
+    /// An unsynced operation or a part of it, which a crash may preserve or lose.
     enum Piece {
-        /// `isLost`: a failed sync dropped it, and no later sync makes it durable.
+        /// `isLost`: a failed sync dropped the piece, and no later sync makes it durable.
         case data(DiskState.NodeID, offset: Int, ArraySlice<UInt8>, isLost: Bool)
         case entry(DiskState.EntryChange)
 
-        /// Whether the piece is unsynced data of exactly these bytes.
+        /// Whether the piece is unsynced data of exactly this range of a file.
         func covers(_ range: Range<Int>, of other: DiskState.NodeID) -> Bool {
             guard case .data(let node, let offset, let bytes, false) = self else { return false }
             return node == other && offset == range.lowerBound && bytes.count == range.count
@@ -31,10 +31,10 @@ struct CrashModel {
     package enum Fate: Hashable {
         case kept
         case dropped
-        /// Only the sectors before, or from, the middle one.
+        /// Only the sectors before the middle of the piece are written, or only those after it.
         case firstHalf
         case secondHalf
-        /// The file has its new length, and the data is missing.
+        /// The file has its new length, but contains zeros in place of the data.
         case zeros
         case garbage(UInt64)
     }
@@ -48,7 +48,7 @@ struct CrashModel {
         pieces = journal.pieces
     }
 
-    /// Returns the number of new pieces at the end of the list; nil when earlier pieces have changed too.
+    /// Applies an operation. Returns the number of new pieces at the end of the list; nil when earlier pieces have changed too.
     @discardableResult
     mutating func apply(_ operation: SimulatedDisk.Operation) -> Int? {
         let before = pieces.count
@@ -59,7 +59,7 @@ struct CrashModel {
         case .change(let change):
             pieces.append(.entry(change))
         case .write(let node, let offset, let bytes):
-            // The cache holds one version of a block: a newer write replaces an unsynced one.
+            // The cache has one version of a block: a newer write replaces an unsynced one.
             let range = offset..<offset + bytes.count
             pieces.removeAll { $0.covers(range, of: node) }
             let kept = pieces.count
@@ -78,7 +78,7 @@ struct CrashModel {
         return pieces.count - before
     }
 
-    /// Cuts a write at the file's blocks, or at longer runs of blocks if it has many.
+    /// Divides a write into blocks, or into longer pieces if it has many blocks.
     private static func split(_ node: DiskState.NodeID, _ offset: Int, _ bytes: [UInt8]) -> [Piece] {
         let blocks = (bytes.count + blockBytes - 1) / blockBytes
         let run = blockBytes * max(1, (blocks + piecesOfWriteMax - 1) / piecesOfWriteMax)
@@ -160,7 +160,7 @@ struct CrashModel {
     }
 }
 
-/// A small generator with a seed.
+/// A pseudo-random number generator with a seed (SplitMix64).
 package struct SimulationRandom: RandomNumberGenerator {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }

@@ -1,11 +1,11 @@
-// The content of a simulated disk at one moment: folders and files by number, as values. A copy is a snapshot, and crash images share
-// their common parts.
+// The content of a simulated disk at one moment: folders and files by number. It is a value: a copy is a snapshot, and crash images share
+// the storage of equal files.
 
 internal import HornbeamEngine
 
 /// The folders and files of a simulated disk.
 struct DiskState {
-    /// Identifies a file or folder independent of its path; 0 is the root.
+    /// The number of a file or folder, independent of its path; 0 is the root.
     typealias NodeID = Int
 
     enum Node {
@@ -54,7 +54,7 @@ struct DiskState {
         nodes[directory] = .directory(entries)
     }
 
-    /// Writes into a file, filling a gap before the offset with zeros.
+    /// Writes to a file. Fills a gap before the offset with zeros.
     mutating func write(_ bytes: ArraySlice<UInt8>, to node: NodeID, at offset: Int) {
         guard case .file(var content)? = nodes.removeValue(forKey: node) else { return }
         let missing = offset + bytes.count - content.count
@@ -77,7 +77,7 @@ struct DiskState {
         return entries
     }
 
-    /// The node that a path leads to.
+    /// The file or folder at a path; nil if there is none.
     func node(at path: String) -> NodeID? {
         var node = DiskState.root
         for name in path.split(separator: "/") where name != "." {
@@ -87,7 +87,7 @@ struct DiskState {
         return node
     }
 
-    /// Bytes of all files that have a name, in whole blocks.
+    /// Bytes of all files in folders, in whole blocks. Unlinked files do not count.
     var used: Int { blocks(under: DiskState.root) * CrashModel.blockBytes }
 
     private func blocks(under node: NodeID) -> Int {
@@ -98,7 +98,7 @@ struct DiskState {
         }
     }
 
-    /// Every path and what it names, for comparisons and failure reports.
+    /// The bytes of all files by path, for comparisons and failure reports.
     func files(under node: NodeID = root, path: String = "") -> [String: [UInt8]] {
         switch nodes[node] {
         case .file(let content)?: return [path: content]

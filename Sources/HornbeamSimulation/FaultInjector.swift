@@ -22,21 +22,21 @@ package final class FaultInjector: FileSystem {
     }
 
     let inner: any FileSystem
-    /// Guards rules and counts; never held during a call of the inner file system.
+    /// Guards rules and counts. It is not locked during calls of the inner file system.
     private let state = Guarded(State())
 
     package init(_ inner: any FileSystem) { self.inner = inner }
 
-    /// Adds a rule, whose count of matching calls begins now.
+    /// Adds a rule. It counts matching calls from now on.
     package func add(_ rule: FaultRule) { state.withLock { $0.rules.append(Armed(rule: rule)) } }
 
-    /// Ends all faults.
+    /// Removes all rules, so that no more calls fail.
     package func removeRules() { state.withLock { $0.rules.removeAll() } }
 
     /// The number of injected faults.
     package var firedCount: Int { state.withLock { $0.fired } }
 
-    /// The number of calls, of all kinds or of the given ones.
+    /// The number of calls since the last reset; only of the given calls and the given kind of path, if there are any.
     package func count(of calls: Set<FileSystemCall> = [], kind: PathKind? = nil) -> Int {
         state.withLock { state in
             state.counts.reduce(0) { sum, entry in
@@ -66,7 +66,7 @@ package final class FaultInjector: FileSystem {
         }
     }
 
-    /// Throws when the call is to fail. Effects that need bytes fail too.
+    /// Throws if a rule has an effect on the call. Effects on bytes, such as `flip`, throw too.
     private func check(_ call: FileSystemCall, _ path: String) throws(EngineError) {
         guard let effect = effect(on: call, path) else { return }
         throw FaultInjector.error(effect, call, path)
@@ -173,7 +173,7 @@ final class FaultyFile: File {
         try inner.beginWriting(at: offset, count: count)
     }
 
-    /// Fails as a sync does.
+    /// Has the faults of `sync`.
     func writeBack() throws(EngineError) {
         guard let effect = injector.effect(on: .sync, path) else { return try inner.writeBack() }
         try fail(effect)

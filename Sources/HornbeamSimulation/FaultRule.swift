@@ -30,13 +30,13 @@ package enum PathKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One fault: begins at the n-th matching call, once or for all later calls.
+/// One fault: at one matching call, or at all from that call on.
 package struct FaultRule: Sendable {
     /// The effect of a fault.
     package enum Effect: Sendable {
-        /// Fails without effect.
+        /// The call fails and does nothing.
         case fail(EngineError.Code)
-        /// A write writes its first half and fails with `full`; a read stops half-way.
+        /// A write writes its first half and fails with `full`; a read returns half of the bytes.
         case short
         /// A sync fails. The file still shows the new bytes, and no later sync makes them durable.
         case failSyncKeepingNew
@@ -48,15 +48,15 @@ package struct FaultRule: Sendable {
         case flip
     }
 
-    /// Which calls count; all if empty.
+    /// The calls that match; all if empty.
     package var calls: Set<FileSystemCall>
-    /// Which paths count; all if nil.
+    /// The kind of paths that match; all if nil.
     package var kind: PathKind?
-    /// Which syncs count; all calls if nil.
+    /// The syncs that match; if nil, all calls match.
     package var site: SyncSite?
-    /// How many matching calls succeed first.
+    /// The number of matching calls that succeed before the fault.
     package var after: Int
-    /// Whether every matching call fails from then on.
+    /// Whether all later matching calls fail too.
     package var isSticky: Bool
     package var effect: Effect
 

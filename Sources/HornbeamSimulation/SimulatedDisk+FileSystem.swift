@@ -1,4 +1,4 @@
-// The simulated disk as a file system.
+// The calls of the protocol `FileSystem` on a simulated disk.
 
 package import HornbeamEngine
 internal import HornbeamThreads
@@ -82,7 +82,7 @@ extension SimulatedDisk {
             guard let node = state.live.node(at: path) else { throw Self.missing(path) }
             guard state.locked.insert(node).inserted else {
                 throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
+                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
                     path: path)
             }
             if state.live.node(at: holder) == nil { _ = try Self.create(holder, isDirectory: false, &state) }
@@ -118,7 +118,7 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.State {
-    /// The bytes of a write that fit on the disk.
+    /// The number of bytes of a write that fit on the disk.
     func bytesThatFit(_ count: Int, in node: DiskState.NodeID, at offset: Int) -> Int {
         guard let capacity else { return count }
         let size = live.content(of: node)?.count ?? 0
@@ -127,7 +127,7 @@ extension SimulatedDisk.State {
         return max(0, min(count, allocated + free - offset))
     }
 
-    /// The durable content of a file.
+    /// The content of a file at its last sync.
     func syncedContent(of node: DiskState.NodeID) -> [UInt8] {
         synced[node] ?? journal.base.content(of: node) ?? []
     }
@@ -190,7 +190,7 @@ final class SimulatedFile: File {
 
     func close() throws(EngineError) {}
 
-    /// Applies a failed sync to the file: the cache shows the new bytes, or the old ones again. In neither case does a later sync make the new
+    /// Applies a failed sync: the file then reads as the new bytes, or as those of the last sync. In both cases, no later sync makes the new
     /// bytes durable.
     func failSync(keepingNew: Bool) {
         disk.state.withLock { state in

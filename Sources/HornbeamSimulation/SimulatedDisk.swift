@@ -1,11 +1,11 @@
-// A disk in memory with the losses of a real one: in a power failure, unsynced writes may be lost in pieces, and created, renamed or
-// removed entries may be lost until the folder is synced. The disk records every operation, so that the state after a crash at any
-// operation can be made. That state is itself a disk, on which a store can be opened.
+// A disk in memory that loses data in a simulated power failure as a real disk does. Unsynced writes may be lost in part. Created, renamed and
+// removed entries may be lost until their folder is synced. The disk records every operation, so that its state after a crash at any
+// operation can be computed. That state is a disk too, on which a store can be opened.
 
 internal import HornbeamEngine
 internal import HornbeamThreads
 
-/// A file system with the semantics of syncs, which records all operations.
+/// A file system in memory that distinguishes written from synced data, and records all operations.
 package final class SimulatedDisk: FileSystem {
     /// One recorded operation.
     enum Operation {
@@ -14,17 +14,17 @@ package final class SimulatedDisk: FileSystem {
         case write(DiskState.NodeID, offset: Int, [UInt8])
         case sync(DiskState.NodeID)
         case syncDirectory(DiskState.NodeID)
-        /// A failed sync: no later sync makes the unsynced bytes durable, but a crash may keep them.
+        /// A failed sync: no later sync makes the unsynced bytes durable, but they may survive a crash.
         case failedSync(DiskState.NodeID)
     }
 
-    /// Events of a workload between operations.
+    /// An event of a workload between operations.
     package enum Mark: Hashable, Sendable {
         /// Commit n was passed to the engine.
         case submitted(UInt64)
         /// The engine has acknowledged commit n.
         case acknowledged(UInt64)
-        /// Recovery is over; nested crashes happen before this.
+        /// Recovery is complete; nested crashes happen before.
         case recovered
     }
 
@@ -35,7 +35,7 @@ package final class SimulatedDisk: FileSystem {
         /// The unsynced pieces at the start of the recording.
         var pieces: [CrashModel.Piece] = []
         var operations: [Operation] = []
-        /// Marks with the number of operations before them.
+        /// The events, each with the number of operations before it.
         var marks: [(operations: Int, mark: Mark)] = []
         /// The path by which each node was created or last renamed, for reports.
         var names: [DiskState.NodeID: String] = [:]
@@ -43,31 +43,31 @@ package final class SimulatedDisk: FileSystem {
 
     struct State {
         var live: DiskState
-        /// The files synced since the journal began: the content to which a failed sync may revert.
+        /// The content of each file at its last sync since the start of the journal. A failed sync may revert to it.
         var synced: [DiskState.NodeID: [UInt8]] = [:]
         var nextNode: DiskState.NodeID
         var journal: Journal
         var locked: Set<DiskState.NodeID> = []
-        /// Bytes that the files may take, in whole blocks; nil for a disk without a limit.
+        /// The largest number of bytes of all files, in whole blocks; nil for no limit.
         var capacity: Int?
     }
 
-    /// Guards everything.
+    /// Guards all state of the disk.
     let state: Guarded<State>
 
     /// An empty disk.
     package convenience init() { self.init(DiskState()) }
 
-    /// A disk on which everything is durable.
+    /// A disk with a durable content.
     init(_ base: DiskState) {
         state = Guarded(
             State(live: base, nextNode: (base.nodes.keys.max() ?? 0) + 1, journal: Journal(base: base)))
     }
 
-    /// The number of operations recorded: the next crash point.
+    /// The number of recorded operations, which is the next crash point.
     package var operationCount: Int { state.withLock { $0.journal.operations.count } }
 
-    /// The operation with which a sync failed for the first time.
+    /// The index of the first failed sync among the operations.
     package var firstFailedSync: Int? {
         journal.operations.firstIndex { if case .failedSync = $0 { true } else { false } }
     }
@@ -90,10 +90,10 @@ package final class SimulatedDisk: FileSystem {
 
     var journal: Journal { state.withLock { $0.journal } }
 
-    /// Every file's path and bytes as the running process sees them.
+    /// The bytes of all files by path, as the running process reads them.
     package var files: [String: [UInt8]] { state.withLock { $0.live.files() } }
 
-    /// Replaces the bytes of a file durably, as damage for tests.
+    /// Changes the bytes of a file, durably, to simulate damage.
     package func damage(_ path: String, _ body: (inout [UInt8]) -> Void) {
         state.withLock { state in
             guard let node = state.live.node(at: path), var content = state.live.content(of: node) else {
@@ -102,7 +102,7 @@ package final class SimulatedDisk: FileSystem {
             body(&content)
             state.live.replaceContent(of: node, with: content)
             state.synced.removeAll()
-            // The journal begins again: images of earlier operations would lack the damage.
+            // The journal starts again, because images of earlier operations would not have the damage.
             state.journal = Journal(base: state.live, names: state.journal.names)
         }
     }
@@ -110,17 +110,17 @@ package final class SimulatedDisk: FileSystem {
     /// A disk with the visible content of this one, all of it durable.
     package func copy() -> SimulatedDisk { SimulatedDisk(state.withLock { $0.live }) }
 
-    /// Bytes that the files may take, in whole blocks. A write beyond them writes the part that fits and throws `full`. Nil: no limit.
+    /// The largest number of bytes of all files, in whole blocks; nil for no limit. A larger write writes the part that fits and throws `full`.
     package var capacity: Int? {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
     }
 
-    /// Bytes that the files take, in whole blocks.
+    /// Bytes of all files, in whole blocks.
     package var used: Int { state.withLock { $0.live.used } }
 
-    /// The disk for the next process after this one is killed after an operation: the cache keeps everything, and a later power failure may
-    /// still lose unsynced bytes. The marks up to that operation are kept.
+    /// The disk after the process was killed after an operation. The system's cache still contains all writes; a later power failure may lose
+    /// the unsynced ones. The new disk has the marks up to that operation.
     package func killed(after operations: Int) -> SimulatedDisk {
         let journal = journal
         var model = CrashModel(journal)
@@ -130,7 +130,7 @@ package final class SimulatedDisk: FileSystem {
         return disk
     }
 
-    /// A disk whose cache holds the unsynced pieces of a model.
+    /// A disk whose cache contains the unsynced pieces of a model.
     private convenience init(_ model: CrashModel) {
         let live = model.image([CrashModel.Fate](repeating: .kept, count: model.pieces.count))
         self.init(live)

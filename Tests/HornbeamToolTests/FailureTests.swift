@@ -45,7 +45,7 @@ import Testing
     @Test func aFolderOfOtherFilesIsNotTurnedIntoAStore() throws {
         try folder.write("text", to: "Folder/notes.txt")
         let text = complaint { _ = try CatalogueModel.open(at: folder.path("Folder")) }
-        #expect(text == "The folder holds files but no store; choose another path for a new store. [FOLDER/Folder]")
+        #expect(text == "The folder contains files but no store. Choose another path for a new store. [FOLDER/Folder]")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("Folder")) == ["notes.txt"])
     }
 

@@ -1,9 +1,9 @@
-// Copies a store while it is written. All page files of one state are opened first, as a reader opens them, and stay readable whatever the
-// writer does. Log segments do not, since the writer recycles them: the log up to the durable position is read into memory. Then `meta` is read
-// again, which must still name the state. These steps are fast; the copy itself may be slow: page files, log, and one slot of `meta`.
+// Copies a store while it may be written. First all page files of one state are opened, as a reader opens them, so that they stay readable.
+// The log up to the durable position is read into memory, because the writer recycles its segments. Then `meta` is read again and must still
+// have the state. These steps are fast. The copy itself may be slow: page files, log, and `meta`.
 //
-// The copy is made under another name and opened there, which replays the log and proves that it can be opened. It gets its own name only
-// after it is closed and durable, so no partial backup exists.
+// The copy is made under a temporary name and opened there. This replays its log and proves that it can be opened. It is renamed when it is
+// closed and durable, so that no partial backup exists at the target path.
 
 internal import HornbeamThreads
 
@@ -13,9 +13,9 @@ struct Backup {
     let target: String
     /// The file system of the copy.
     let targetSystem: any FileSystem
-    /// The durable position, if the writer makes the copy; another process reads the durable LSN hint.
+    /// Returns the durable position, if the writing process makes the copy. If nil, the durable LSN hint is read.
     let durable: (@Sendable () -> LogPosition)?
-    /// Bytes copied between two reports.
+    /// The number of bytes between two reports of progress.
     static let pieceBytes = 1 << 20
 
     private var fileSystem: any FileSystem { recovery.fileSystem }
@@ -37,32 +37,33 @@ struct Backup {
         return report
     }
 
-    /// The log of a copy ends without an error at an unreadable group. Only the source knows the position that it must reach.
+    /// Throws unless the copy has all commits up to the durable position. An unreadable group at the end of the copied log causes no error when
+    /// the copy is opened, so its end is compared with the position in the source.
     private func require(_ copy: Engine, reaches durable: LogPosition) throws(EngineError) {
         let end = copy.checkpointer.latest.log.position
         guard end < durable else { return }
         throw EngineError(
             .logDamaged,
-            "The copy lacks acknowledged commits: its log ends at position \(end), and that of the store was durable up to \(durable). "
-                + "No backup was made. Make it again, and look for damage in the store if that does not help.",
+            "The copy lacks acknowledged commits: its log ends at position \(end), and the log of the store was durable up to \(durable). "
+                + "No backup was made. Make it again. If the error remains, check the store for damage.",
             path: source)
     }
 
-    // MARK: One state, all its files open
+    // MARK: Opening the files of one state
 
-    /// A file to copy, and how much of it belongs to the state.
+    /// A file to copy, and the number of its bytes that belong to the state.
     private struct Part {
         var name: String
         var file: any File
         var bytes: UInt64
-        /// The length of the copy: the rest is zeros.
+        /// The length of the copy. The bytes after `bytes` are zeros.
         var length: UInt64
     }
 
     private struct Image {
         var state: MetaState
         var parts: [Part]
-        /// The log of the copy reaches at least this position.
+        /// The position that the log of the copy must reach.
         var durable: LogPosition
     }
 
@@ -75,7 +76,7 @@ struct Backup {
         var parts: [Part] = []
         for name in try fileSystem.list(source) where PageFileNumber(fileName: name) != nil {
             let file = try open(name)
-            // Bytes beyond the last place that a reference can name do not belong to the store.
+            // Bytes after the last possible record do not belong to the store.
             let bytes = min(try file.size(), PageFiles.fileBytesMax)
             parts.append(Part(name: name, file: file, bytes: bytes, length: bytes))
         }
@@ -89,11 +90,12 @@ struct Backup {
         return Image(state: state, parts: parts, durable: durable)
     }
 
-    /// The part of the log after a state, in segments: all of it, or up to the position where a writer may be writing.
+    /// Copies of the log segments that a state needs, in memory. With `limit`, the copies end there, because a writer may be writing the bytes
+    /// after it.
     private func log(_ state: MetaState, _ limit: LogPosition?) throws(EngineError) -> [Part] {
         let reader = LogReader(directory: source, fileSystem: fileSystem, store: state.store)
         var parts: [Part] = []
-        // Segments without a group belong to the log only if others follow them.
+        // Segments without a group are needed only if another segment follows.
         var unused: [Part] = []
         for number in try reader.segments() where number >= state.oldestLogSegment {
             let segment = try reader.open(number)
@@ -121,7 +123,7 @@ struct Backup {
 
     private func tooManyFiles(_ error: EngineError) -> EngineError {
         EngineError(
-            .full, "A backup holds all files of the store open at once. \(error.message)", path: error.path,
+            .full, "A backup opens all files of the store at once. \(error.message)", path: error.path,
             errno: error.errno)
     }
 
@@ -165,38 +167,38 @@ struct Backup {
         }
     }
 
-    /// Extends a file to a length; the new bytes are zeros.
+    /// Extends a file with zeros to a length.
     private static func extend(_ file: any File, to length: UInt64) throws(EngineError) {
         let zero: [UInt8] = [0]
         unsafe try zero.withBytes { (bytes) throws(EngineError) in try unsafe file.write(bytes, at: length - 1) }
     }
 }
 
-/// The content of a backup.
+/// The result of a backup.
 package struct BackupReport: Sendable, Hashable {
-    /// The newest transaction in it.
+    /// The newest transaction in the backup.
     package var transaction = TransactionNumber.zero
     package var files = 0
-    /// Bytes copied.
+    /// The number of copied bytes.
     package var bytes = 0
 
     package init() {}
 }
 
 extension Engine {
-    /// Copies the store to a new folder while it is written: the state after one transaction, not older than the newest
-    /// durable one at the call.
+    /// Copies one version of the store to a new folder; transactions may run meanwhile. The version includes all transactions
+    /// that are durable at the call.
     ///
-    /// `system` is the file system of the copy, by default the store's own.
-    /// The folder must not exist or be empty. It stays empty until the copy is complete and durable; an error leaves nothing at the path.
-    /// `progress` receives the bytes copied and may cancel the work. The backup holds all files of the store open. Throws `notAStore` when the
-    /// path is in use, `full`, `inputOutput`, `cancelled`.
+    /// `system` is the file system of the copy, by default the file system of the store.
+    /// There must be no folder at the path, or an empty one. The copy appears there when it is complete and durable; after an error there is none.
+    /// `progress` receives the number of copied bytes and may cancel the work. All files of the store are open during the backup. Throws
+    /// `notAStore` when the path is in use, `full`, `inputOutput`, `cancelled`.
     @discardableResult
     package func backup(
         to target: String, in system: (any FileSystem)? = nil, progress: ProgressReport? = nil
     ) throws(EngineError) -> BackupReport {
         _ = try snapshot()
-        // The copy includes commits that were acknowledged without a sync.
+        // Makes lazy commits durable, so that the copy includes them.
         if readerPosition == nil { try core.pipeline.syncIfNeeded() }
         let log = state.withLock { $0.log }
         let backup = Backup(

@@ -1,7 +1,7 @@
 // Writes the newest durable version from memory to the page files, and releases the files that are no longer needed.
 //
-// Order: nodes, catalogue and file table are appended and synced. Then the older slot of `meta` is rewritten and synced. Then references in
-// memory change to disk addresses, and log segments and empty page files that the previous checkpoint does not need either are removed.
+// Steps: append and sync nodes, catalogue and file table; rewrite and sync the older slot of `meta`; change references in memory to disk
+// addresses; remove log segments and page files that neither this checkpoint nor the previous one needs.
 // A failure before the write of `meta` changes nothing.
 
 import HornbeamThreads
@@ -13,10 +13,10 @@ final class Checkpointer: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        /// The newest checkpoint, and the one before it.
+        // The newest checkpoint, and the preceding one.
         var latest: MetaState
         var previous: MetaState?
-        /// Inner nodes made since the last checkpoint; they may name written children by frame.
+        /// Inner nodes that transactions have made since the last checkpoint. Their links may refer to written children by frame.
         var inner: [(frame: UInt32, generation: UInt32)] = []
         var checkpoints = 0
         var bytesWritten: UInt64 = 0
@@ -29,11 +29,11 @@ final class Checkpointer: Sendable {
     }
 
     var latest: MetaState { state.withLock { $0.latest } }
-    /// The newest transaction in the checkpoint before the last.
+    /// The newest transaction in the preceding checkpoint.
     var previousTransaction: TransactionNumber { state.withLock { $0.previous?.transaction ?? .zero } }
     var statistics: (checkpoints: Int, bytesWritten: UInt64) { state.withLock { ($0.checkpoints, $0.bytesWritten) } }
 
-    /// Sets the next log segment; recovery knows which numbers were used.
+    /// Sets the number of the next log segment. Recovery calls it, because it has read the used numbers.
     func setNextLogSegment(_ number: LogSegmentNumber) { state.withLock { $0.latest.nextLogSegment = number } }
 
     /// Records inner nodes that a transaction made.
@@ -42,7 +42,8 @@ final class Checkpointer: Sendable {
         state.withLock { $0.inner += nodes }
     }
 
-    /// Returns the nodes that replay made for a version which an attached version replaces.
+    /// Returns the nodes of a replayed version as retired frames. Called when replay continues with the version of a big transaction, which is on
+    /// disk and shares no frames with it.
     func abandonNodes(of version: StoreVersion) -> [RetiredFrame] {
         state.withLock { $0.inner.removeAll() }
         var nodes: [RetiredFrame] = []
@@ -64,8 +65,8 @@ final class Checkpointer: Sendable {
 
     // MARK: The checkpoint
 
-    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed, after
-    /// `CommitPipeline.endCheckpoints`; a checkpoint with waiting callers uses all processors, one without runs on one thread.
+    /// Writes a checkpoint of the newest durable version. `isClosing`: the last checkpoint before closing, which marks the store as cleanly
+    /// closed. `isForced`: writes one even if nothing has changed. `isAwaited`: a thread waits, so several threads pack the pages.
     ///
     /// Throws `closed` when the store was closed meanwhile.
     func run(
@@ -82,7 +83,7 @@ final class Checkpointer: Sendable {
         }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         try engine.requireStore()
-        // No other thread commits during recovery and closing.
+        // During recovery (`log` is nil) and closing, no other thread commits, so all processors are free.
         let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isThrottled: isThrottled)
         var meta = before.latest
         meta.checkpoint += 1
@@ -108,7 +109,7 @@ final class Checkpointer: Sendable {
             state.latest = meta
             state.checkpoints += 1
         }
-        // The write of `meta` may have taken long; what follows writes and unlinks by path.
+        // The next steps write and unlink files by path, and the write of `meta` may have taken long.
         try engine.requireStore()
         log?.restoreDurableHint()
         try releaseUnneeded(image, log, isThrottled: isThrottled)
@@ -123,8 +124,8 @@ final class Checkpointer: Sendable {
         var roots: Set<UInt32>
     }
 
-    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if a thread waits. Tries once more
-    /// after a failed sync, and on a full disk while space can be released: recycled log segments, then the reserve.
+    /// Writes the nodes of a version, its catalogue and the file table, and syncs them. Tries once more after a failed write or sync. On a full
+    /// disk, releases recycled log segments and then the reserve, and tries again.
     private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let pipeline = engine.pipeline
@@ -167,18 +168,18 @@ final class Checkpointer: Sendable {
 
     // MARK: Committing a big transaction
 
-    /// Writes all nodes of an executed version and its catalogue, synced, so that the log only needs to name them. The caller has the writer's
-    /// turn and calls `finishAttachment` once the log is durable.
+    /// Writes and syncs the nodes of an executed version and its catalogue, so that a log record only needs to refer to them. The caller has the
+    /// writer's turn. It calls `finishAttachment` when that record is durable.
     func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
         let image = try write(version, sequence: sequence, isAwaited: true)
         return Attachment(image: image)
     }
 
-    /// A version in the page files, before the log names it.
+    /// A version in the page files, for which there may be no log record yet.
     struct Attachment {
         fileprivate let image: Image
-        /// The redo record that names it.
+        /// The redo record with references to the catalogue and the file table.
         var redo: [UInt8] { Redo.attach(image.catalogue, image.fileTable) }
     }
 
@@ -190,7 +191,7 @@ final class Checkpointer: Sendable {
 
     // MARK: Afterwards
 
-    /// Changes references in memory to the written pages. No transaction runs meanwhile.
+    /// Changes references in memory from frames to the written pages. No transaction runs meanwhile.
     private func finalize(_ image: Image) {
         let pool = engine.pool
         var deaths: [(PageReference, UInt64)] = []
@@ -212,7 +213,7 @@ final class Checkpointer: Sendable {
         pool.trim()
     }
 
-    /// The same for several nodes; returns those that still have children in memory only.
+    /// Replaces frames by disk addresses in the links of several nodes. Returns the nodes with children that are still in memory only.
     private func redirect(_ nodes: [(frame: UInt32, generation: UInt32)]) -> [(frame: UInt32, generation: UInt32)] {
         let pool = engine.pool
         let slot = pool.epochs.enter()
@@ -220,7 +221,7 @@ final class Checkpointer: Sendable {
         return nodes.filter { node in pool.generation(node.frame) == node.generation && redirect(node.frame) }
     }
 
-    /// Replaces frames by disk addresses in the links of a node; true if some children are still in memory only.
+    /// Replaces frames by disk addresses in the links of a node. True if some children are still in memory only.
     private func redirect(_ frame: UInt32) -> Bool {
         let page = engine.pool.page(frame)
         guard page.kind == NodeKind.inner.rawValue else { return false }
@@ -240,7 +241,7 @@ final class Checkpointer: Sendable {
         return hasNewChildren
     }
 
-    /// Redirects references, then removes the log segments and page files that neither checkpoint needs.
+    /// Changes references in memory, and removes the log segments and page files that neither of the two checkpoints needs.
     private func releaseUnneeded(_ image: Image, _ log: LogWriter?, isThrottled: Bool) throws(EngineError) {
         nonisolated(unsafe) var removable: Result<[PageFileNumber], EngineError> = .success([])  // one thread at a time
         engine.pipeline.withoutWriters { [self] in
@@ -259,8 +260,8 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Page files that no kept checkpoint, log record or reader needs. No transaction runs meanwhile. Later blobs go to a new file, so that none
-    /// is appended to a file of the result.
+    /// The page files that no reader, no log record and neither of the two checkpoints needs. No transaction runs meanwhile. Closes the current
+    /// file of blobs, so that no blob is appended to a file of the result.
     private func removableFiles() throws(EngineError) -> [PageFileNumber] {
         try engine.blobs.seal()
         let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
@@ -278,7 +279,7 @@ final class Checkpointer: Sendable {
         return needed
     }
 
-    /// Bytes that only the previous checkpoint keeps.
+    /// The size of the page files that only the preceding checkpoint needs.
     func bytesKeptByPrevious() throws(EngineError) -> Int {
         let latest = latest
         let files = engine.space.disposable(

@@ -1,22 +1,22 @@
-// The state of cleaning: the page files that are being emptied, and the progress of the walk over the trees.
+// The state of the cleaner: the page files that it empties, and its progress in the walk over the trees.
 
 import HornbeamThreads
 
 /// The state of a store's cleaning.
 final class Cleaner: Sendable {
-    /// The files that are being emptied, and the progress of the walk.
+    /// A set of files to empty, and the progress of the walk over all trees.
     struct Round: Sendable {
         var files: Set<PageFileNumber>
         var hasBlobs: Bool
         var tree = StoreVersion.valuesTree
         var key: [UInt8] = []
-        /// Live bytes of the files at the start.
+        /// The live bytes of the files at the start of the round.
         var live: Int
     }
 
     private struct State {
         var round: Round?
-        /// Files with an unreadable page.
+        /// Files with an unreadable page. They are not cleaned.
         var barred: Set<PageFileNumber> = []
         var isBusy = false
         var isUnfinished = false
@@ -24,7 +24,7 @@ final class Cleaner: Sendable {
 
     private let state = Guarded(State())
 
-    /// Nodes moved by one transaction, while other writers wait.
+    /// The number of nodes that one transaction moves. Other writers wait meanwhile.
     static let nodesPerSlice = 12
 
     var round: Round? {
@@ -34,10 +34,10 @@ final class Cleaner: Sendable {
 
     var barred: Set<PageFileNumber> { state.withLock { $0.barred } }
 
-    /// True if the budget ended before the round; the background thread continues it.
+    /// True if the last cleaning ended before the end of its round, because its budget was used up. The background thread continues it.
     var isUnfinished: Bool { state.withLock { $0.isUnfinished && !$0.isBusy } }
 
-    /// Starts cleaning; false if another thread cleans.
+    /// Starts cleaning. False if another thread is cleaning.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.isBusy = true }
@@ -45,7 +45,7 @@ final class Cleaner: Sendable {
         }
     }
 
-    /// Starts cleaning after other threads have ended theirs.
+    /// Waits until no other thread is cleaning, and starts cleaning.
     func beginAfterOthers() {
         state.wait { (state) -> Void? in
             if state.isBusy { return nil }
@@ -63,7 +63,7 @@ final class Cleaner: Sendable {
         state.signal()
     }
 
-    /// Excludes the round's files from cleaning, because a page in them cannot be read.
+    /// Ends the round and excludes its files from cleaning, because a page cannot be read.
     func giveUp() {
         state.withLock { state in
             state.barred.formUnion(state.round?.files ?? [])

@@ -1,4 +1,5 @@
-// Writes the nodes of a version that are in memory only, bottom-up: a page names only pages written before it.
+// Writes the nodes of a version that are in memory only. Writes children before their parents, since a page contains the addresses of its
+// children.
 
 import HornbeamThreads
 
@@ -8,19 +9,19 @@ final class TreeWriter {
     private let files: PageFiles
     private let appender: PageAppender
     private let sequence: UInt64
-    /// Threads that pack and compress leaves.
+    /// The number of threads that pack and compress leaves.
     private let threads: Int
-    /// Memory for packing and compressing, two pages for each leaf of a set.
+    /// Memory for packing and compressing: two pages for each leaf of a set.
     private let scratch: WriteBuffer
     /// The reference of each written node, by frame.
     private(set) var written: [UInt32: PageReference] = [:]
 
-    /// Leaves that are packed and compressed together.
+    /// The number of leaves in a set, which are packed and compressed in parallel.
     private static let leavesTogether = 64
-    /// With fewer leaves, starting other threads does not pay.
+    /// The smallest number of leaves for which other threads are used.
     private static let leavesForThreads = 16
 
-    /// - Parameter threads: 1 beside commits, which need the processors.
+    /// - Parameter threads: 1 for a checkpoint in the background, so that commits have the other processors.
     init(pool: FramePool, files: PageFiles, appender: PageAppender, sequence: UInt64, threads: Int) {
         self.pool = pool
         self.files = files
@@ -30,7 +31,7 @@ final class TreeWriter {
         scratch = WriteBuffer(bytes: 2 * pool.pageSize * TreeWriter.leavesTogether)
     }
 
-    /// Writes a tree and returns the root's reference on disk.
+    /// Writes a tree. Returns the reference of its root on disk.
     func write(_ record: TreeRecord) throws(EngineError) -> PageReference {
         try write(record.root, record)
     }
@@ -57,7 +58,7 @@ final class TreeWriter {
         return written
     }
 
-    /// Writes the new leaves of one inner node: several threads pack them, one appends them in order.
+    /// Writes the new leaves below one inner node. Several threads pack them; one thread appends them in order.
     private func writeLeaves(below node: SlottedNode, _ record: TreeRecord) throws(EngineError) {
         let links = (0..<node.count).map { node.child($0) }.filter {
             $0.isInMemory && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
@@ -73,7 +74,7 @@ final class TreeWriter {
         let count = leaves.count
         let parts = count < TreeWriter.leavesForThreads ? 1 : threads
         return unsafe Array(unsafeUninitializedCapacity: count) { pages, initialized in
-            // Each thread writes to its own places only.
+            // Each thread writes only its own elements.
             Cores.share(parts) { part in
                 for n in count * part / parts..<count * (part + 1) / parts {
                     var page: Result<PageAppender.EncodedPage, EngineError>
@@ -87,7 +88,7 @@ final class TreeWriter {
         }
     }
 
-    /// Packs and compresses a node in its place of the scratch memory.
+    /// Packs and compresses a node in the part `place` of the scratch memory.
     private func prepare(
         _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
@@ -102,7 +103,7 @@ final class TreeWriter {
             into: scratch[(2 * place + 1) * size..<2 * (place + 1) * size])
     }
 
-    /// Packs a node without slack.
+    /// Copies a node to `scratch` without free space.
     private func pack(
         _ page: Page, _ record: TreeRecord, _ children: [PageReference], into scratch: Page
     ) throws(EngineError) {
@@ -117,7 +118,7 @@ final class TreeWriter {
 }
 
 extension SlottedNode {
-    /// A copy without slack; links of inner nodes are replaced, hints cleared.
+    /// Copies the node to a page without free space. In an inner node, sets the links to `children` and clears the hints.
     func pack(into page: Page, children: [PageReference]) {
         let target = SlottedNode.create(
             in: page, inner: isInner, level: self.page.level, capacity: count,
@@ -131,7 +132,7 @@ extension SlottedNode {
 }
 
 extension TableLeaf {
-    /// A copy without slack.
+    /// Copies the leaf to a page without free space.
     func pack(into page: Page) {
         let limit = layout.arrayBytes(capacity: count, keyWidth: keyWidth) + heapBytes(0..<count)
         let target = TableLeaf.create(

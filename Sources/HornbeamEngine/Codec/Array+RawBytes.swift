@@ -1,14 +1,14 @@
-// An array's bytes lent to a closure with a typed error. The standard library's methods erase the type of the error.
+// Access to an array's bytes in a closure with typed errors. The standard library's methods erase the type of the error.
 
 extension Array where Element == UInt8 {
-    /// Lends the array's bytes.
+    /// Calls a closure with the array's bytes, which are valid during the call only.
     package func withBytes<R, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {
         try unsafe span.bytes.withUnsafeBytes(body)
     }
 
-    /// Lends the array's bytes for change.
+    /// The same with bytes that the closure may change.
     package mutating func withMutableBytes<R, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {

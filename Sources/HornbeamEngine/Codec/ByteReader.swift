@@ -1,4 +1,4 @@
-// Numbers, names and runs of bytes in records: appended to an array, and read back with every length checked.
+// Encodes numbers, names and byte ranges of records by appending them to an array. Decodes them with a check of every length.
 
 extension Array where Element == UInt8 {
     mutating func appendInteger<T: FixedWidthInteger>(_ value: T) {
@@ -10,7 +10,7 @@ extension Array where Element == UInt8 {
         append(contentsOf: text.utf8)
     }
 
-    /// Seven bits a byte, low ones first.
+    /// A variable-length integer (LEB128): seven bits in each byte, the low bits first.
     mutating func appendVariable(_ value: UInt64) {
         var value = value
         while value >= 0x80 {
@@ -21,7 +21,7 @@ extension Array where Element == UInt8 {
     }
 }
 
-/// Reads bytes that may be damaged: every step is checked.
+/// Reads bytes that may be damaged. Each method throws `damaged` instead of reading beyond the end.
 struct ByteReader {
     private(set) var rest: Bytes
 

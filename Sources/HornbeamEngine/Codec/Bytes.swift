@@ -1,8 +1,8 @@
-// A borrowed run of bytes with typed loads, comparison and slices. Pages, rows and log records lend such runs.
+// A borrowed range of bytes with typed loads, comparison and slices. It points into a page, a row or a log record.
 
 import Glibc
 
-/// A borrowed run of bytes: a key, a value, a cell. Valid only while its owner lends it.
+/// A borrowed range of bytes: a key, a value, a cell. Valid only during the call that supplies it.
 @safe @usableFromInline
 package struct Bytes {
     @usableFromInline let base: UnsafeRawPointer
@@ -14,7 +14,7 @@ package struct Bytes {
         self.count = count
     }
 
-    /// No bytes; an address that is never read.
+    /// An empty range. Its address is never read.
     @usableFromInline static var none: Bytes { unsafe Bytes(UnsafeRawPointer(bitPattern: 8)!, 0) }
 
     @inlinable init(_ buffer: UnsafeRawBufferPointer) {
@@ -38,7 +38,7 @@ package struct Bytes {
 
     @inlinable var array: [UInt8] { unsafe Array(buffer) }
 
-    /// The first eight bytes as a big-endian number, padded with zeros. Their order is that of the bytes.
+    /// The first eight bytes as a big-endian number, padded with zeros. Such numbers sort as the bytes do.
     @inline(__always)
     var head: UInt64 {
         if count >= 8 { return UInt64(bigEndian: load(0)) }
@@ -53,7 +53,7 @@ package struct Bytes {
         return order != 0 ? Int(order) : count - other.count
     }
 
-    /// How many leading bytes are equal.
+    /// The number of equal leading bytes.
     func commonPrefix(_ other: Bytes) -> Int {
         let limit = min(count, other.count)
         var n = 0
@@ -63,7 +63,7 @@ package struct Bytes {
 }
 
 extension Array where Element == UInt8 {
-    /// Lends the array as `Bytes`.
+    /// Calls a closure with the array as `Bytes`, valid during the call only.
     @inlinable
     func lend<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
         var result: Result<R, E>?

@@ -4,9 +4,9 @@ internal import CLZ4
 
 /// LZ4 blocks between raw buffers.
 package enum LZ4 {
-    /// Compresses into `target` and returns the bytes used; nil when the result does not fit.
+    /// Compresses into `target` and returns the number of bytes written; nil when the result does not fit.
     ///
-    /// A target smaller than the source limits the effort: compression stops when the result cannot fit.
+    /// Compression stops as soon as the result cannot fit, so a small target saves time for incompressible data.
     package static func compress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) -> Int? {

@@ -1,4 +1,4 @@
-// Little-endian integers in raw buffers, with checked bounds. All layouts of the file format are built from them.
+// Little-endian integers in raw buffers. All layouts of the file format use them. Only debug builds check the bounds.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -7,7 +7,7 @@ internal import Darwin
 #endif
 
 extension UnsafeRawBufferPointer {
-    /// The little-endian integer at an offset, aligned or not. Traps beyond the end, so callers check the ranges of untrusted bytes first.
+    /// The little-endian integer at an offset, aligned or not. Callers check the offsets in untrusted bytes first.
     @inlinable
     package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
         T(littleEndian: unsafe loadUnaligned(fromByteOffset: offset, as: type))
@@ -38,7 +38,7 @@ extension UnsafeRawBufferPointer {
     /// Whether all bytes are zero.
     var isZero: Bool {
         guard let start = baseAddress, unsafe start.load(as: UInt8.self) == 0 else { return unsafe isEmpty }
-        // All bytes are equal if each equals the one before it.
+        // All bytes are equal if each byte equals its predecessor.
         return unsafe memcmp(start, start + 1, count - 1) == 0
     }
 

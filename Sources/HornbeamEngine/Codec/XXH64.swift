@@ -1,5 +1,5 @@
 // XXH64, the check of every page, log frame and meta block: 64 bits, four independent lanes over 32-byte stripes.
-// The format fixes the algorithm; the tests compare it with the public vectors. It detects accidents and is no signature.
+// The format fixes the algorithm; the tests compare it with the public test vectors. It detects accidents and is no signature.
 
 /// The XXH64 hash.
 package enum XXH64 {
@@ -28,7 +28,7 @@ package enum XXH64 {
         _ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer, seed: UInt64
     ) -> UInt64 {
         precondition(head.count <= 64, "The head of a two-part hash is at most 64 bytes.")
-        // The seam is copied: the head and as much of the tail as completes its last stripe.
+        // Copies the head, and those bytes of the tail that complete its last stripe.
         let headCount = head.count
         guard headCount > 0 else { return unsafe hash(tail, seed: seed) }
         let borrowed = min((32 - headCount & 31) & 31, tail.count)
@@ -89,7 +89,7 @@ package enum XXH64 {
 
     private static func finish(_ sum: UInt64) -> UInt64 {
         #if HORNBEAM_FUZZING
-        // A fuzzer cannot guess checks. With one constant check it reaches the decoders behind them.
+        // A fuzzer cannot guess checks. With a constant check, its inputs reach the decoders.
         return 0
         #else
         var hash = sum

@@ -1,14 +1,14 @@
 // The log-first fast path of a small transaction without concurrent writers: the log is written before the trees are changed, and the device
-// works meanwhile. So the sync that follows finds the bytes written, and its thread need not sleep.
+// writes its bytes meanwhile. So the sync that follows takes less time, and its thread need not sleep.
 //
-// Invariant: from `writeLogFirst` to `finishLogFirst` (or `failLogFirst`) the writer has the turn until its version is made, and leads a batch
-// of its own. Other commits queue behind it.
+// Invariant: from `writeLogFirst` to `finishLogFirst` (or `failLogFirst`) the writer is the leader of a batch with this transaction only; other
+// commits wait in the queue. It also has the writer's turn until its version is made.
 
 import HornbeamThreads
 import Synchronization
 
 extension CommitPipeline {
-    /// Logs a transaction that is not applied yet. The caller has the turn, and is the leader from now on.
+    /// Logs a transaction that is not applied yet. The caller has the turn, and is the leader afterwards.
     ///
     /// Returns nil, and does nothing, if other commits are in progress or wait, if commits are throttled for a checkpoint, or if the log's
     /// segment or the disk has no room.
@@ -17,7 +17,7 @@ extension CommitPipeline {
         do throws(EngineError) {
             if let mark = try log.appendLogFirst(record) { return mark }
         } catch {
-            // A full disk: nothing is logged, and the usual path tries to free space.
+            // The disk is full and the log is unchanged. The usual path tries to free space.
             guard error.code == .full else { throw failLogFirst(error) }
         }
         endLogFirst()
@@ -46,7 +46,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Makes the applied transaction's version the newest, so that the next transaction builds on it.
+    /// Makes the version of the applied transaction the base of the next transaction.
     func setExecuted(_ version: StoreVersion) { monitor.withLock { unsafe state.executed = version } }
 
     /// Makes the transaction durable and publishes it.
@@ -63,7 +63,7 @@ extension CommitPipeline {
         _ = try log.sync()
     }
 
-    /// The logged transaction cannot be applied, or the log could not be written: commits are refused until the store is opened again.
+    /// Poisons the store, because the logged transaction could not be applied, or the log could not be written.
     func failLogFirst(_ error: EngineError) -> EngineError {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         return monitor.withLock {

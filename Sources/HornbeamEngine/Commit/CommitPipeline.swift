@@ -18,19 +18,19 @@ final class CommitPipeline: Sendable {
     struct Commit {
         let version: StoreVersion
         let payload: [UInt8]
-        /// It removes more entries than it adds.
+        /// True if the transaction removes more entries than it adds.
         let frees: Bool
         let needsSync: Bool
-        /// Nanoseconds within which it must be synced, if it does not need a sync at once.
+        /// The time, in nanoseconds, within which a lazy commit must be synced.
         let syncWithin: UInt64
         let retired: [RetiredFrame]
-        /// Its nodes, which are freed if it cannot be logged.
+        /// The nodes that the transaction made. They are freed if it cannot be logged.
         let born: [UInt32]
         let published: (@Sendable (TransactionNumber) -> Void)?
         /// Earlier transactions of the same version, in order.
         var earlier: [EndedTransaction] = []
 
-        /// Adds its log records.
+        /// Appends the log records of the transaction and of the earlier ones.
         func addRecords(to records: inout [TransactionRecord]) {
             for ended in earlier { records.append(TransactionRecord(number: ended.number, payload: ended.payload, frees: frees)) }
             records.append(TransactionRecord(number: version.number, payload: payload, frees: frees))
@@ -57,7 +57,7 @@ final class CommitPipeline: Sendable {
         var refusal: EngineError?
         /// The transactions that full disks undid.
         var undone = UndoneRounds()
-        /// The time by which the oldest unsynced write must be synced, in nanoseconds of the monotonic clock.
+        /// The deadline for the sync of the oldest lazy commit, in nanoseconds of the monotonic clock; nil if no sync is pending.
         var syncBy: UInt64?
         var jobs: [Job] = []
         var isCheckpointing = false
@@ -97,7 +97,7 @@ final class CommitPipeline: Sendable {
         unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
     }
 
-    /// Starts commits: the log is ready.
+    /// Sets the log. Commits are possible from now on.
     func start(_ log: LogWriter) { monitor.withLock { unsafe state.log = log } }
 
     /// Unlinks recycled log segments to free space on a full disk; false if there was none.
@@ -108,7 +108,7 @@ final class CommitPipeline: Sendable {
 
     // MARK: Turns
 
-    /// Waits for the writer's turn; returns the version to build on.
+    /// Waits for the writer's turn. Returns the version on which the transaction is based.
     func takeTurn() throws(EngineError) -> StoreVersion {
         try monitor.withLock { () throws(EngineError) in
             let ticket = unsafe state.nextTicket
@@ -170,10 +170,10 @@ final class CommitPipeline: Sendable {
     /// True if a thread waits for the checkpoint in progress.
     var isCheckpointAwaited: Bool { checkpointWaiters.load(ordering: .relaxed) > 0 }
 
-    /// Ends the throttling of the checkpoint in progress, since the store is about to close.
+    /// Ends the throttling of the checkpoint in progress. Called before the store is closed.
     func endThrottling() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
+    /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller has the writer's turn.
     ///
     /// Throws `closed` after `endCheckpoints`.
     func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
@@ -224,7 +224,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Throws if commits are refused, or if the version that a transaction builds on was undone.
+    /// Throws if commits are refused, or if the version on which a transaction is based was undone.
     func requireNewest(_ base: StoreVersion) throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
@@ -238,8 +238,8 @@ final class CommitPipeline: Sendable {
         unsafe state.undone.last ?? EngineError(.full, "The transactions before this one could not be written.")
     }
 
-    /// Queues an executed transaction, which becomes the newest version. The caller still has the turn.
-    /// Returns the round to wait with, once. Throws if the version that it builds on was undone meanwhile.
+    /// Queues an executed transaction, whose version becomes the base of the next one. The caller still has the turn.
+    /// Returns the round, which the caller must pass to `wait` once. Throws if the version on which it is based was undone meanwhile.
     func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
@@ -251,7 +251,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Waits until a transaction is written (and synced, if asked). Leads a batch if there is no leader. Leaves the round.
+    /// Waits until a transaction is written and, with `needsSync`, synced. Leads a batch if there is no leader. Leaves the round.
     func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
         monitor.lock()
         defer {
@@ -268,7 +268,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Writes the queued transactions as one batch. Called with the lock, which is released during the write.
+    /// Writes the queued transactions as one batch. The caller has the lock, which is released during the write.
     private func flush(needsSync: Bool) {
         guard let log = unsafe state.log else {
             unsafe state.failure = EngineError(.closed, "The store is closed.")
@@ -296,7 +296,7 @@ final class CommitPipeline: Sendable {
         finish(group, mark, synced: syncs, failure)
     }
 
-    /// Publishes a logged batch, or undoes one that is not logged, and takes the lock again.
+    /// Publishes a logged batch, or undoes a batch that is not logged. Returns with the monitor locked.
     func finish(_ group: [Commit], _ mark: LogMark?, synced: Bool, _ failure: EngineError?) {
         if failure == nil {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
@@ -310,7 +310,7 @@ final class CommitPipeline: Sendable {
         monitor.signalAll(.progress)
     }
 
-    /// Throttles commits in favour of a checkpoint that falls behind, in proportion to the lag: so a store stays within its bound, and no commit
+    /// Throttles commits in favour of a checkpoint that falls behind, in proportion to the lag. This limits the size of the store, and no commit
     /// waits long. Other commits join the batch meanwhile.
     private func throttle(lag: Int) {
         guard lag > 0 else { return }
@@ -319,7 +319,8 @@ final class CommitPipeline: Sendable {
         monitor.lock()
     }
 
-    /// About the time of a sync. At most five of them, so that a throttled commit takes less than ten times as long.
+    // The pause for each unit of lag is about the time of a sync. The maximum is five units, so that a throttled commit takes less than ten times
+    // as long as others.
     private static let microsecondsPerLag = 100
     private static let lagMax = 5
 
@@ -347,7 +348,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// A full disk undoes the transactions that could not be logged; any other failure poisons the store.
+    /// Handles a failed batch. If the disk was full and nothing was logged, undoes all unpublished transactions. Otherwise poisons the store.
     func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
         guard error.code == .full, !logged else {
             unsafe state.failure =
@@ -385,14 +386,14 @@ final class CommitPipeline: Sendable {
         undone(number)
     }
 
-    /// Writes and syncs all executed transactions. The caller writes to page files next, so the store's files must exist.
+    /// Writes and syncs all executed transactions. Throws if the store's files were removed, because the callers write to page files next.
     func drain() throws(EngineError) {
         try requireStore()
         let (number, round) = monitor.withLock { unsafe (state.executed.number, state.undone.enter()) }
         try wait(for: number, round: round, needsSync: true)
     }
 
-    /// Waits until a version and everything before it is durable. Then a conflict with it can be reported.
+    /// Waits until a version and all versions before it are durable. Before that, a conflict with it must not be reported, since it may be undone.
     func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         let round = monitor.withLock { unsafe state.undone.enter() }
         try wait(for: number, round: round, needsSync: true)
@@ -404,7 +405,7 @@ final class CommitPipeline: Sendable {
         if isDue { try syncIfNeeded() }
     }
 
-    /// Syncs acknowledged transactions without a sync, if there are any.
+    /// Syncs the acknowledged transactions that are not durable yet, if there are any.
     func syncIfNeeded() throws(EngineError) {
         let waiting: (number: TransactionNumber, round: Int)? = monitor.withLock {
             unsafe state.acknowledged > state.durable ? (state.acknowledged, state.undone.enter()) : nil
@@ -412,8 +413,8 @@ final class CommitPipeline: Sendable {
         if let waiting { try wait(for: waiting.number, round: waiting.round, needsSync: true) }
     }
 
-    /// Holds the newest version for the caller and returns it with the log position after it. Both are durable: a checkpoint never runs ahead
-    /// of the log.
+    /// Pins the newest acknowledged version, and returns it with the log position after it. Waits until both are durable, since a checkpoint must
+    /// not contain transactions that are not durable in the log.
     func durablePoint() throws(EngineError) -> (version: StoreVersion, mark: LogMark) {
         while true {
             monitor.lock()
@@ -427,7 +428,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Closing
 
     /// Refuses all further commits.
     func close(_ error: EngineError) {
@@ -439,14 +440,14 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// The newest transaction that was executed, written or not.
+    /// The newest executed transaction. It may not be written to the log yet.
     var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
     var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
-    /// The number of undone rounds with waiting threads.
+    /// The number of undone rounds in which threads still wait.
     var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
 
-    /// Publishes a version made by replay, which is in the log already.
+    /// Publishes a version of replayed transactions, which are in the log already.
     func publishReplayed(_ version: StoreVersion, retired: [RetiredFrame]) {
         registry.publish(version, retired: retired)
         monitor.withLock {

@@ -1,4 +1,4 @@
-// Parts of a commit beside its own version: earlier transactions of the same nodes, and callbacks during the commit.
+// Earlier transactions that share the version of a commit, and callbacks during a commit.
 
 /// A transaction whose changes are part of a later transaction's version.
 struct EndedTransaction: Sendable {
@@ -7,11 +7,11 @@ struct EndedTransaction: Sendable {
     let published: (@Sendable (TransactionNumber) -> Void)?
 }
 
-/// Callbacks during a commit, unless a checkpoint commits the transaction.
+/// Callbacks during a commit. They are not called for a big transaction, which writes its pages itself.
 package struct CommitSteps {
-    /// The next transaction may begin.
+    /// Called when the transaction is executed and the next one may begin.
     let executed: () -> Void
-    /// The log holds the transaction (true) or refused it. Later steps may wait for other writers.
+    /// Called with true when the transaction is in the log, or with false when it could not be logged. `commit` may still wait afterwards.
     let logged: (Bool) -> Void
 
     package init(executed: @escaping () -> Void = {}, logged: @escaping (Bool) -> Void = { _ in }) {

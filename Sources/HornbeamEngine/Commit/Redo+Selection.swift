@@ -1,11 +1,12 @@
-// Selected rows in the log: one bit for each row where keys are consecutive.
+// Redo records with sets of rows. A set has one bit for each row if the keys are dense.
 //
 //  12 alter     u32 tree | rows | u8 columns | for each u32 column identifier | u8 how (0 null, 1 set, 2 add) | u8 bytes | bytes
 //  13 delete row set   u32 tree | rows
 //  14 delete entries   u32 tree | u8 place of the row's key (0 end of key, 1 start of value) | rows
 //
-// rows: variable count of runs; each run: variable difference of its first key to that of the run before, variable 2 n + form;
-// form 0: ⌈n / 8⌉ bytes, bit i = the first key + i; form 1: n more keys, each as the variable difference to the one before.
+// rows: variable-length number of runs. Each run: its first key as the variable-length difference to the first key of the preceding run, and
+// a variable-length number 2 n + form. Form 0: ⌈n / 8⌉ bytes, in which bit i selects the first key + i. Form 1: n more keys, each as the
+// variable-length difference to the preceding key.
 
 extension Redo {
     mutating func alter(_ tree: TreeID, _ rows: RowSelection, _ changes: [ColumnChange], _ columns: [Column]) {
@@ -51,7 +52,7 @@ extension Redo {
         }
     }
 
-    /// Ascending keys: as bits where they are dense, otherwise one by one.
+    /// Appends ascending keys in runs of 4,096: as bits if they are dense, otherwise one by one.
     private mutating func append(_ keys: [UInt64]) {
         let run = 4096
         bytes.appendVariable(UInt64((keys.count + run - 1) / run))
@@ -110,7 +111,7 @@ extension ByteReader {
         return keys
     }
 
-    /// A count that is plausible for the remaining bytes.
+    /// Checks a count against the number of remaining bytes, each of which can contain `eachByte` elements.
     private func bounded(_ count: UInt64, _ eachByte: UInt64) throws(EngineError) -> Int {
         guard count <= UInt64(rest.count) * eachByte else {
             throw EngineError(.damaged, "A set of rows counts \(count) in \(rest.count) bytes.")
@@ -125,7 +126,7 @@ extension ByteReader {
         case (0, 0): return .set(column: column, cell: nil)
         case (1, 1...): return .set(column: column, cell: cell.array)
         case (2, 8): return .add(column: column, step: cell.load(0))
-        default: throw EngineError(.damaged, "The log changes a column in way \(how), which does not exist.")
+        default: throw EngineError(.damaged, "The log has a column change of kind \(how), which does not exist.")
         }
     }
 }

@@ -1,7 +1,7 @@
-// The redo of a transaction for the log: operations on keys and rows, never on pages.
+// The redo record of a transaction: operations on keys and rows, never on pages.
 //
-// Each operation is u8 code, then little-endian fields; keys of sets are ascending and stored as variable-length
-// differences. Replay applies them to the version before, through the same editors.
+// Each operation is a u8 code and little-endian fields. Sets of keys are in ascending order, as variable-length
+// differences. Replay applies the operations to the preceding version, through the same editors.
 //
 //   1 put        u32 tree | u8 is blob | u16 key length | u32 value length | key | value
 //   2 delete     u32 tree | u16 key length | key
@@ -13,7 +13,7 @@
 //  10 sequence   u64 next object key       11 attach   24-byte references of a catalogue and a file table
 //  12 … 14 are in Redo+Selection.swift.
 //
-// keys: variable count, then the first key and the differences.
+// keys: the number of keys, the first key, and the differences, each with variable length.
 
 enum RedoCode: UInt8 {
     case put = 1
@@ -21,14 +21,14 @@ enum RedoCode: UInt8 {
     case alter, deleteRowSet, deleteEntries
 }
 
-/// The redo of one transaction under construction.
+/// The redo record of a running transaction.
 struct Redo {
-    /// The recorded operations; only the recording methods append to them.
+    /// The recorded operations. Only the recording methods append to them.
     var bytes: [UInt8] = []
-    /// Set when a checkpoint is certain to commit the transaction; nothing more is recorded.
+    /// True when it is certain that the transaction will be attached to the log as a catalogue. Then nothing more is recorded.
     private(set) var isAbandoned = false
 
-    /// With more bytes, a checkpoint commits the transaction, whatever its nodes take.
+    /// A transaction with more bytes of redo is always attached, even if its nodes need more bytes.
     static let bytesMax = 64 << 20
 
     mutating func abandon() {
@@ -36,7 +36,7 @@ struct Redo {
         isAbandoned = true
     }
 
-    /// Begins an operation on a tree; false when nothing more is recorded.
+    /// Begins the record of an operation on a tree. False if nothing more is recorded.
     mutating func begin(_ code: RedoCode, _ tree: TreeID) -> Bool {
         if bytes.count > Redo.bytesMax { abandon() }
         if isAbandoned { return false }
@@ -48,7 +48,7 @@ struct Redo {
     mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
         guard !isAbandoned else { return }
         if bytes.count > Redo.bytesMax { return abandon() }
-        // Code, tree, flag and key length are appended as one word, since bulk inserts use this method.
+        // Code, tree, flag and key length are appended as one word, because bulk inserts call this method very often.
         let head = UInt64(RedoCode.put.rawValue) | UInt64(tree.rawValue) << 8 | (isBlob ? 1 << 40 : 0)
         bytes.appendInteger(head | UInt64(key.count) << 48)
         bytes.appendInteger(UInt32(value.count))
@@ -126,7 +126,7 @@ struct Redo {
         return bytes
     }
 
-    /// The catalogue and file table that a transaction's redo attaches, if it was committed by a checkpoint.
+    /// The catalogue and the file table of an attach record; nil for other redo records.
     static func attached(_ payload: Bytes) throws(EngineError) -> (catalogue: PageReference, fileTable: PageReference)? {
         guard payload.count > 0, payload.load(0, as: UInt8.self) == RedoCode.attach.rawValue else { return nil }
         var reader = ByteReader(payload.dropFirst(1))

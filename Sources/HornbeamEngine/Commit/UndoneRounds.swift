@@ -1,8 +1,8 @@
-// The transactions that full disks undid, remembered until the last waiting thread has learnt of it.
+// The transactions that were undone because the disk was full, recorded until all threads that wait for them have got the error.
 //
-// Transactions queue in rounds. When a batch cannot be logged, all unpublished transactions are undone and the round ends. Their numbers are
-// used again in the next round, so a waiting thread needs its round to know whether its own transaction was undone. Published numbers only
-// grow, so only the end of a thread's own round can have undone its transaction.
+// Transactions queue in rounds. If a batch cannot be logged, all unpublished transactions are undone and the round ends. The next round uses
+// their numbers again. So a waiting thread compares its number with the undone ones of its own round. A published transaction is never undone,
+// so no other round is relevant for it.
 
 /// The rounds of a commit pipeline.
 struct UndoneRounds {
@@ -14,16 +14,16 @@ struct UndoneRounds {
     }
 
     private var round = 0
-    /// Threads that wait in the current round.
+    /// The number of threads that wait in the current round.
     private var waiters = 0
     private var ended: [Int: Ended] = [:]
     /// The reason why the last round was undone.
     private(set) var last: EngineError?
 
-    /// The number of remembered rounds.
+    /// The number of recorded rounds.
     var count: Int { ended.count }
 
-    /// Returns the round of a new waiting thread, which must leave it once.
+    /// Adds a waiting thread to the current round and returns the round. The thread must leave it once.
     mutating func enter() -> Int {
         waiters += 1
         return round
@@ -39,7 +39,7 @@ struct UndoneRounds {
         if ended[round]?.waiters == 0 { ended[round] = nil }
     }
 
-    /// Transactions above a number were undone.
+    /// Ends the current round, whose transactions with numbers above `number` were undone.
     mutating func endRound(above number: TransactionNumber, _ error: EngineError) {
         if waiters > 0 { ended[round] = Ended(above: number, error: error, waiters: waiters) }
         last = error

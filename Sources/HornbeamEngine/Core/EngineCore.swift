@@ -10,7 +10,7 @@ final class EngineCore: Sendable {
     let pipeline: CommitPipeline
     let meta: MetaFile
     let space: SpaceAccount
-    /// The appender for values too large for a leaf; they are written before the log names them.
+    /// The appender for blobs. They are written before the log refers to them.
     let blobs: PageAppender
     let reserve: SpaceReserve
     /// The writer's lock of the store; nil in a reader.
@@ -34,9 +34,9 @@ final class EngineCore: Sendable {
             undone: { space.undo(above: $0) })
     }
 
-    /// Throws `durabilityLost` if the store's files were removed or replaced. Then nothing may be written or removed by path.
+    /// Throws `durabilityLost` if the store's files were removed or replaced. Then the engine must not write or remove files by path.
     func requireStore() throws(EngineError) { try lock?.verify() }
 
-    /// Whether the checkpoint in progress may be throttled: no thread waits for it, and it does not fall behind.
+    /// Whether the checkpoint in progress may be throttled: no thread waits for it, and it keeps up with the commits.
     var isCheckpointThrottled: Bool { !pipeline.isCheckpointAwaited && space.mayThrottle }
 }

@@ -2,11 +2,12 @@
 
 import Glibc
 
-/// The durability level of a commit: when it is acknowledged.
+/// The durability level of a commit. It determines when the commit is acknowledged.
 package enum Durability: Sendable, Hashable {
-    /// After the sync: survives power loss.
+    /// After the sync. The commit survives a power failure.
     case full
-    /// After the write to the operating system; synced within the delay. Recovery still finds a prefix of the commits.
+    /// After the write to the operating system. The sync follows within the delay. A power failure may lose the last commits, but no commit
+    /// before one that survives.
     case lazy(maxDelay: Duration)
 
     /// Nanoseconds within which the sync must follow; 0 for `full`.
@@ -16,36 +17,37 @@ package enum Durability: Sendable, Hashable {
     }
 }
 
-/// Sizes and switches; the defaults suit a program that uses one store.
+/// The options of an engine. The defaults suit a program that uses one store.
 package struct EngineOptions: Sendable {
-    /// The goal for the buffer pool's memory: by default a quarter of the memory, between 8 MiB and 1 GiB.
+    /// The goal for the buffer pool's memory; by default a quarter of the machine's memory, between 8 MiB and 1 GiB.
     package var poolBytes: Int
-    /// Bytes of a logical page, 512 to 16384, a power of two; fixed when a store is created.
+    /// Bytes of a page before compression: a power of two from 512 to 16384. A store has the size with which it was created.
     package var pageSize = 16384
     package var createIfMissing = true
-    /// Writes nothing and takes no lock: any number of processes may read beside one that writes.
+    /// Opens the store without a lock and without writing. Any number of processes may read while one process writes.
     package var isReadOnly = false
     package var startingPoint = StartingPoint.newest
     /// Permits a store on a network file system, where locks may not exclude writers on other machines.
     package var allowsNetworkFileSystem = false
-    /// False: checkpoints and lazy syncs run in the committing thread, as the simulation needs it.
+    /// If false, checkpoints and lazy syncs run in the committing thread; simulations need this.
     package var usesBackgroundThread = true
-    /// False simulates a system without free threads, for tests. Commits then do the work of the background threads.
+    /// Returns false in tests that simulate a system without free threads. Commits then do the work of the background threads.
     package var mayStartThread: @Sendable () -> Bool = { true }
-    /// Bytes of redo after which a checkpoint starts, if the store's size asks for none sooner (`SpacePolicy`).
+    /// Bytes of redo after which a checkpoint starts, if `SpacePolicy` does not demand one before.
     package var checkpointLogBytes = 64 << 20
-    /// Bytes of redo from which a transaction is committed by a checkpoint instead.
+    /// Bytes of redo above which a transaction may write its pages and attach them to the log, instead of logging the redo.
     package var attachThreshold = 8 << 20
-    /// Dead bytes in page files that are tolerated. Cleaning begins beyond them and a third of the live bytes.
+    /// Dead bytes in page files that are permitted in a store of any size. Cleaning begins when there are more, plus about a third of the live
+    /// bytes.
     package var slackBytes = 1 << 20
-    /// Bytes at which a page file of a small store is full; those of large stores grow with it.
+    /// The size at which a page file of a small store is full. Page files of large stores are larger.
     package var pageFileBytes = 4 << 20
-    /// Bytes reserved on the disk, so that space can be freed when it is full; by default 1 MiB, less if checkpoints are small.
+    /// The size of the reserve for a full disk; by default 1 MiB, or less if `checkpointLogBytes` is small.
     package var reserveBytes: Int?
-    /// The maximum number of frames, dirty nodes included; nil for four times the pool, at least 4 GiB.
+    /// The maximum number of frames, including dirty nodes; nil for four times the pool's goal, but at least 262,144.
     package var frameCeiling: Int?
     package var log = LogOptions()
-    /// How long replaced versions are kept, and when old snapshots expire.
+    /// The retention of replaced versions, and the age at which snapshots expire.
     package var retention = Retention()
 
     var reserveSize: Int { reserveBytes ?? min(1 << 20, checkpointLogBytes / 4) }

@@ -1,8 +1,8 @@
-// The state at which a store is opened, and the loss of an opening at an older state.
+// The version at which a store is opened, and the loss if that is not the newest one.
 
-/// The state that an opening starts from.
+/// The version at which a store is opened.
 package enum StartingPoint: Sendable, Hashable {
-    /// The newest. The store is refused when anything acknowledged is missing.
+    /// The newest version. Opening throws if acknowledged commits are missing.
     case newest
     /// The newest readable checkpoint, and the readable part of the log after it.
     case lastReadable
@@ -10,15 +10,15 @@ package enum StartingPoint: Sendable, Hashable {
     case previousCheckpoint
 }
 
-/// The loss of an opening at an older state.
+/// The transactions that are lost when a store is opened at an older version.
 package struct OpeningLoss: Sendable, Hashable, CustomStringConvertible {
-    /// The transaction whose state was opened.
+    /// The last transaction of the opened version.
     package var transaction: TransactionNumber
     /// The newest transaction that is known to have been committed.
     package var newest: TransactionNumber
-    /// The error that ended the reading; nil when an older state was requested.
+    /// The message of the error at which reading ended; nil when the older version was requested.
     package var reason: String?
-    /// The next object key that the newest state named.
+    /// The next object key according to the newest state of `meta`.
     var nextObjectKey: UInt64 = 0
 
     package var description: String {

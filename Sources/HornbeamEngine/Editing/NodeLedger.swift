@@ -1,24 +1,24 @@
 // The nodes that a transaction made and replaced, and its blobs.
 //
-// With the ledger an abort is cheap: readers cannot reach any node that the transaction changed.
+// An abort only frees the new nodes: the transaction has changed no node that readers can reach.
 
 import Glibc
 import Synchronization
 
-/// The births and retirements of one transaction. Used by its writer only.
+/// The nodes that one transaction made and retired. Only the transaction's thread uses it.
 @safe final class NodeLedger {
     let pool: FramePool
-    /// The number of the transaction; nodes born with it may be changed in place.
+    /// The number of the transaction. Nodes that it made may be changed in place.
     let birth: UInt64
-    /// A page to build nodes in.
+    /// Temporary memory for building nodes.
     let scratch: Page
     private(set) var born: [UInt32] = []
     private(set) var bornInner: [UInt32] = []
-    /// Nodes in memory that the transaction replaced, and cached pages; other versions may still need them.
+    /// Frames of nodes and cached pages that the transaction replaced. Other versions may still need them.
     private(set) var retired: [RetiredFrame] = []
-    /// Pages on disk that it replaced.
+    /// Pages on disk that the transaction replaced.
     private(set) var deadPages: [PageReference] = []
-    /// Blobs whose last owner was deleted or replaced.
+    /// Blobs whose entry or cell was deleted or replaced.
     var deadBlobs: [PageReference] = []
     /// Blobs appended for this transaction.
     var newBlobs: [PageReference] = []
@@ -46,7 +46,8 @@ import Synchronization
 
     func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
 
-    /// The node itself if it belongs to the transaction, otherwise a copy that does; the original is retired. `link` named the original.
+    /// Returns a node that the transaction may change: the node itself if the transaction made it, otherwise a copy. Retires a copied node.
+    /// `link` is the reference of the node.
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
         if link.isInMemory, isOwn(frame) { return frame }
         let copy = try allocate()
@@ -55,15 +56,15 @@ import Synchronization
         pool.inheritVerification(of: frame, to: copy)
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
         retire(link)
-        // Later readers do not need the page; its frame is warm memory for the next copies.
+        // New versions do not contain the page, so its frame can be reused for later copies.
         if !link.isInMemory { retired.append(RetiredFrame(page: link.address, in: frame)) }
         return copy
     }
 
-    /// Retires the node that a link names.
+    /// Retires the node of a link.
     ///
-    /// A page on disk only counts as dead, since its frame is a cache and may hold another page by now. A node in memory keeps its frame until
-    /// the versions that need it have ended.
+    /// For a page on disk, only records that it is dead: its frame is a cache and may contain another page already. The frame of a node in memory
+    /// is released when no live version needs the node.
     func retire(_ link: PageReference) {
         guard link.isInMemory else { return deadPages.append(link) }
         let frame = link.frame
@@ -81,7 +82,7 @@ import Synchronization
     /// Retires a node that the transaction made.
     func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
 
-    /// Copies a node. Hints are copied one by one, since readers write them concurrently.
+    /// Copies a node. Copies hints one by one with atomic loads, since readers write them concurrently.
     private static func copyNode(_ source: Page, to target: Page) {
         guard source.kind == NodeKind.inner.rawValue else {
             return target.copy(source.limit, from: source, at: 0, to: 0)
@@ -91,7 +92,7 @@ import Synchronization
         let slots = links + SlottedNode.linkSize * capacity
         target.copy(links, from: source, at: 0, to: 0)
         target.copy(source.limit - slots, from: source, at: slots, to: slots)
-        // A fixed number of bytes for each link, which the compiler turns into two moves.
+        // The number of bytes of each copy is a constant, so the compiler emits two move instructions.
         for link in 0..<source.count {
             let link = links + SlottedNode.linkSize * link
             unsafe (target.base + link).copyMemory(from: source.base + link, byteCount: SlottedNode.hintOffset)
@@ -100,7 +101,7 @@ import Synchronization
         }
     }
 
-    /// Frees all new nodes: the transaction is aborted.
+    /// Frees all new nodes after an abort.
     func undo() {
         for frame in born { pool.discard(frame) }
         pool.revive(retired)
@@ -109,7 +110,7 @@ import Synchronization
         spare = []
     }
 
-    /// Ends the execution: frees unused frames and returns the others.
+    /// Called after the last change: frees unused frames, and returns the frames of the new nodes.
     func finish() -> [UInt32] {
         let unused = Set(spare)
         assert(unused.count == spare.count, "A frame is spare once.")

@@ -1,20 +1,20 @@
-// Moves live pages and blobs out of page files: nodes there become nodes of a transaction, which the next checkpoint writes elsewhere; blobs
-// are copied. The content does not change, so the log records only the transaction's number.
+// Moves live pages and blobs out of page files that the cleaner empties. It copies their nodes as nodes of a transaction, which the next
+// checkpoint writes to another file, and copies their blobs. The content does not change, so the log records only the transaction's number.
 //
-// A tree is walked from a key on until the budget is used up. Inner nodes name the files of their children, so a leaf is read only if it
-// lies in a file that is being emptied, or may reference blobs there.
+// A walk over a tree begins at a key and ends when the budget is used up. An inner node contains the addresses of its children, so a leaf
+// is read only if it is in one of these files, or if it may refer to blobs in them.
 
 /// The files to empty, and the budget of one walk.
 struct PageMoves {
     let files: Set<PageFileNumber>
-    /// True if the files hold blobs: then every leaf is read.
+    /// True if the files contain blobs: then the walk reads every leaf.
     let hasBlobs: Bool
-    /// Nodes still to be moved, and to be read; the walk ends when either is 0.
+    // The remaining numbers of nodes to move and of nodes to read. The walk ends when one of them is 0.
     var nodesLeft: Int
     var looksLeft: Int
-    /// Pages and blobs moved.
+    /// The number of moved nodes.
     private(set) var moved = 0
-    /// The key to continue from; nil at the end of the tree.
+    /// The key at which the next walk continues; nil at the end of the tree.
     private(set) var next: [UInt8]?
 
     init(from files: Set<PageFileNumber>, hasBlobs: Bool, nodes: Int) {
@@ -31,13 +31,13 @@ struct PageMoves {
         nodesLeft -= 1
     }
 
-    /// Records where the walk stops; the first caller is the deepest and knows the exact key.
+    /// Records the key at which the walk stops. Each level calls it; the first call, from the deepest level, has the exact key.
     mutating func pause(at key: [UInt8]) { next = next ?? key }
     mutating func resume() { next = nil }
 }
 
 extension TreeEditor {
-    /// Moves the tree's nodes and blobs in the chosen files, from a key on.
+    /// Moves the tree's nodes and blobs out of the files, from a key on. `blobs` copies a blob and returns its new reference.
     func move(
         _ moves: inout PageMoves, from key: [UInt8], blobs: (PageReference) throws(EngineError) -> PageReference
     ) throws(EngineError) {
@@ -46,7 +46,7 @@ extension TreeEditor {
         if let moved = try moved(root, try pool.rootFrame(root), from: key, lower: [], &moves, blobs) { setRoot(moved) }
     }
 
-    /// The link to a node after its children were moved; nil if it does not change. `lower`: a lower bound of the keys below.
+    /// Moves a node and the nodes below it. Returns the new link to the node; nil if it does not change. `lower` is a lower bound of its keys.
     private func moved(
         _ link: PageReference, _ frame: UInt32, from key: [UInt8], lower: [UInt8], _ moves: inout PageMoves,
         _ blobs: (PageReference) throws(EngineError) -> PageReference
@@ -98,14 +98,14 @@ extension TreeEditor {
         return PageReference(frame: owned, count: link.count)
     }
 
-    /// True if the node that a link names lies in one of the files.
+    /// True if the node of a link is in one of the files.
     private func isLeaving(_ link: PageReference, _ moves: PageMoves) -> Bool {
         if !link.isInMemory { return moves.files.contains(link.file) }
         guard let disk = pool.diskReference(link.frame) else { return false }
         return moves.files.contains(PageReference(address: disk.address, stamp: 0, count: 0).file)
     }
 
-    /// The references to blobs in a leaf, with their places in its page.
+    /// The references to blobs in a leaf, with their offsets in its page.
     private func blobCells(_ frame: UInt32) throws(EngineError) -> [(offset: Int, blob: PageReference)] {
         let page = pool.page(frame)
         guard isTable else { return SlottedNode(page).blobCells }
@@ -116,7 +116,7 @@ extension TreeEditor {
 }
 
 extension SlottedNode {
-    /// The references to blobs in a leaf, with their places in the page.
+    /// The references to blobs in an index leaf, with their offsets in the page.
     var blobCells: [(offset: Int, blob: PageReference)] {
         (0..<count).filter { isBlob($0) }.map { (valueOffset($0), value($0).load(0)) }
     }

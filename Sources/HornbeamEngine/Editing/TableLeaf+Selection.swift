@@ -1,4 +1,4 @@
-// Changes selected rows of a leaf: columns in place, and copies without some rows, column by column.
+// Changes columns of selected rows of a leaf in place, and copies rows of a leaf column by column.
 
 extension TableLeaf {
     /// Changes a column of the rows whose bits are set.
@@ -26,7 +26,7 @@ extension TableLeaf {
             let chosen = word & ~page.load(nulls + base >> 3, as: UInt64.self)
             for row in 0..<min(64, count - base) {
                 let offset = cells + (base + row) * width
-                // Adds zero to the other rows, which avoids a branch for each row.
+                // To the other rows it adds zero, which avoids a branch for each row.
                 let mask = T(truncatingIfNeeded: 0 &- (chosen >> UInt64(row) & 1))
                 page.store(page.load(offset, as: T.self) &+ (step & mask), at: offset)
             }
@@ -34,7 +34,7 @@ extension TableLeaf {
         }
     }
 
-    /// Appends rows of another leaf of the same layout, whose size the caller has measured.
+    /// Appends rows of another leaf of the same layout. The caller has checked that there is room.
     func append(_ slots: [Int32], of source: TableLeaf) {
         let start = count
         page.count = start + slots.count
@@ -54,7 +54,7 @@ extension TableLeaf {
 
     private func gatherBits(_ bitmap: Int, _ slots: [Int32], _ source: TableLeaf, to start: Int) {
         let from = source.bitmapsStart + source.bitmapBytes * bitmap
-        // In most leaves a column has no nulls.
+        // Most bitmaps are all zero, because most columns have no nulls.
         var any: UInt64 = 0
         for offset in stride(from: from, to: from + source.bitmapBytes, by: 8) { any |= source.page.load(offset) }
         if any == 0 { return }
@@ -84,7 +84,7 @@ extension TableLeaf {
         let to = cellOffset(column, start)
         for (n, slot) in slots.enumerated() {
             let cell: UInt32 = source.page.load(from + Int(slot) * 4)
-            // The cell of a null is zero; that of an empty text is zero except for its offset.
+            // A cell without bytes, for null or an empty text, needs no space in the heap.
             let length = Int(cell >> 16 & ~UInt32(BlobCell.flag))
             guard length > 0 else {
                 page.store(cell & 0xFFFF_0000, at: to + n * 4)

@@ -1,9 +1,9 @@
-// The bulk leaf rewrite: replaces many leaves of a tree by pages built from them, on all processors.
+// The bulk leaf rewrite: replaces many leaves of a tree by new pages that are built from them, on several processors.
 //
-// The editor's thread walks the inner nodes, which become the transaction's own, and takes frames for the new leaves. Threads build the new
-// leaves in parallel, each from a leaf that no thread changes. Then the links are exchanged. Afterwards leaves that are empty, nearly empty,
-// or whose result does not fit a page are processed one by one.
-// Invariant during a rewrite: the tree can be read; counts above the leaves' parents are stale.
+// The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads build the new leaves in parallel. No thread
+// changes the old leaves. Then the editor's thread sets the links to the new leaves. Afterwards it processes some leaves one by one: empty
+// leaves, nearly empty leaves, and leaves whose result does not fit in a page.
+// Invariant during a rewrite: the tree can be read, but the counts in links above the leaves' parents are not updated yet.
 
 import HornbeamThreads
 
@@ -11,11 +11,11 @@ import HornbeamThreads
 enum RewrittenLeaf {
     /// The leaf does not change.
     case unchanged
-    /// The new page has so many entries.
+    /// A new page with this number of entries replaces the leaf.
     case replaced(entries: Int)
-    /// No entry is left; the leaf is still linked.
+    /// The result has no entries. The old leaf is still linked.
     case empty
-    /// The result needs more than one page; the leaf is still linked.
+    /// The result does not fit in one page, or needs conversion to the current layout. The old leaf is still linked.
     case unfit
 }
 
@@ -26,19 +26,19 @@ private struct RewriteStep {
     let source: UInt32
     let link: PageReference
     let target: UInt32
-    /// Blobs of entries that were removed.
+    /// The blobs of removed entries.
     var blobs: [PageReference] = []
     var outcome = RewrittenLeaf.unchanged
     var error: EngineError?
 
-    /// True when the source holds a page that later readers do not need.
+    /// True if the source is the cached copy of a page that the new leaf replaces.
     var hasReplacedPage: Bool {
         guard case .replaced = outcome else { return false }
         return !link.isInMemory
     }
 }
 
-/// A leaf to process after the rewrite, with its position among the leaves and a key that leads to it.
+/// A leaf to process after the rewrite: its position among the visited leaves, and a key that belongs in it.
 struct RewriteRemainder {
     let position: Int
     let key: [UInt8]
@@ -49,14 +49,14 @@ struct RewriteRemainder {
 }
 
 extension TreeEditor {
-    /// Leaves that are built together, so that sources and results fit the processor's cache.
+    /// The number of leaves in one step. Their old and new pages fit in the processor's cache.
     private static var leavesTogether: Int { 128 }
-    /// With fewer leaves, starting other threads does not pay.
+    /// The smallest number of leaves for which other threads are used.
     private static var leavesForThreads: Int { 32 }
 
-    /// Rewrites leaves. `next` approaches the leaf of a position, nil at the end; `build` makes the new page of a leaf, on any thread, and lists
-    /// the blobs of removed entries. Returns the leaves to process afterwards. Empty leaves come first, so that no neighbour is merged with
-    /// their old content.
+    /// Rewrites leaves. `next` descends to the leaf of a position, and returns nil at the end. `build` makes the new page of a leaf, on any
+    /// thread, and lists the blobs of removed entries. Returns the leaves to process afterwards. Empty leaves come first: they still have their
+    /// old content, and no neighbour must be merged with it.
     func rewriteLeaves(
         _ next: (Int) throws(EngineError) -> (frame: UInt32, link: PageReference)?,
         build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
@@ -81,7 +81,7 @@ extension TreeEditor {
             run(&steps, from: position, build)
             try exchange(steps, from: position, &rest)
             position += steps.count
-            // The frames of these pages are warm memory for the next leaves.
+            // The frames of these pages are reused for the next leaves.
             if !isDone { pool.evict(steps.filter(\.hasReplacedPage).map(\.source)) }
         }
         forgetPath()
@@ -96,7 +96,7 @@ extension TreeEditor {
         let parts = steps.count < TreeEditor.leavesForThreads ? 1 : min(Cores.count, 4)
         let count = steps.count
         unsafe steps.withUnsafeMutableBufferPointer { steps in
-            // Each thread changes its own steps only.
+            // Each thread changes only its own steps.
             Cores.share(parts) { part in
                 for n in count * part / parts..<count * (part + 1) / parts {
                     do throws(EngineError) {
@@ -111,7 +111,7 @@ extension TreeEditor {
         }
     }
 
-    /// Links the new leaves.
+    /// Sets the links to the new leaves, and collects the leaves to process afterwards.
     private func exchange(_ steps: [RewriteStep], from position: Int, _ rest: inout [RewriteRemainder]) throws(EngineError) {
         for (n, step) in steps.enumerated() {
             if let error = step.error { throw error }
@@ -140,7 +140,7 @@ extension TreeEditor {
         }
     }
 
-    /// The key of a leaf's first entry, in the form of inner nodes.
+    /// The key of a leaf's first entry, as bytes that inner nodes can compare.
     private func firstKey(_ leaf: UInt32) -> [UInt8] {
         guard isTable else { return node(leaf).key(0) }
         let key: UInt64 = pool.page(leaf).load(16)

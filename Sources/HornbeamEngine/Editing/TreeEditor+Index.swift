@@ -1,17 +1,17 @@
-// Changes an index: one key at a time, values by byte copy.
+// Changes an index: inserts, replaces and deletes single entries.
 
 extension TreeEditor {
     /// The outcome of a put.
     enum PutOutcome { case inserted, replaced, exists }
 
-    /// Descends to the leaf where a key belongs and finds its place there.
+    /// Descends to the leaf where a key belongs, and finds its index there; nil if the tree is empty.
     private func seek(_ key: Bytes) throws(EngineError) -> (index: Int, found: Bool)? {
         if leaf != 0, let place = placeInCurrentLeaf(key) { return place }
         guard try descend({ $0.childIndex(for: key) }) else { return nil }
         return node(leaf).lowerBound(key)
     }
 
-    /// The place of a key in the current leaf, if it certainly belongs there.
+    /// The index of a key in the current leaf; nil if the key may belong in another leaf.
     private func placeInCurrentLeaf(_ key: Bytes) -> (index: Int, found: Bool)? {
         let leaf = node(leaf)
         guard leaf.count > 0 else { return nil }
@@ -33,7 +33,7 @@ extension TreeEditor {
         return node(leaf).lowerBound(key).found
     }
 
-    /// Inserts or replaces a key's value; `onlyNew` keeps an existing one.
+    /// Inserts or replaces the value of a key. With `onlyNew`, does not replace an existing value.
     func put(_ key: Bytes, _ value: Bytes, isBlob: Bool = false, onlyNew: Bool = false) throws(EngineError) -> PutOutcome {
         guard let (index, found) = try seek(key) else {
             try plant { page in
@@ -85,7 +85,7 @@ extension TreeEditor {
         try addSibling(right, separator: TreeEditor.separator(last, first), at: path.count)
     }
 
-    /// The shortest key above `left` and not above `right`.
+    /// The shortest prefix of `right` that is above `left`.
     static func separator(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         let shared = left.lend { a in right.lend { a.commonPrefix($0) } }
         let separator = Array(right.prefix(shared + 1))

@@ -1,10 +1,10 @@
-// Changes and deletes the selected rows of a table, and the index entries of such rows, leaf by leaf.
+// Changes and deletes the selected rows of a table, and deletes the index entries of such rows, leaf by leaf.
 
 /// The change of one fixed-width column in all selected rows.
 package enum ColumnChange: Sendable {
-    /// Adds a step to integers of 1, 2, 4 or 8 bytes, wrapping around; null stays null.
+    /// Adds a number to integers of 1, 2, 4 or 8 bytes. Overflow wraps around; null stays null.
     case add(column: Int, step: Int64)
-    /// Sets these bytes in all rows; nil is null.
+    /// Sets the cells of all rows to these bytes; nil for null.
     case set(column: Int, cell: [UInt8]?)
 
     package var column: Int {
@@ -14,24 +14,24 @@ package enum ColumnChange: Sendable {
     }
 }
 
-/// The place of the row's key in an index entry.
+/// The position of a row's key in the index entries of a tree.
 package enum RowKeyPlace: UInt8, Sendable {
-    /// The last eight bytes of its key, the high ones first.
+    /// The last eight bytes of the entry's key, big-endian.
     case endOfKey = 0
-    /// The first eight bytes of its value, the low ones first.
+    /// The first eight bytes of the entry's value, little-endian.
     case startOfValue = 1
 }
 
 extension TreeEditor {
     // MARK: Tables
 
-    /// Changes columns of the selected rows.
+    /// Changes columns of the selected rows. Returns the leaves that need `alterUnfit`.
     func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
         return try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
             (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n, in: source)
-            // Rows of an older layout are converted leaf by leaf afterwards.
+            // Leaves of an older layout are converted one by one afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
             target.copy(source.limit, from: source, at: 0, to: 0)
             let leaf = TableLeaf(page: target, layout: current)
@@ -40,7 +40,7 @@ extension TreeEditor {
         }
     }
 
-    /// The same for a leaf that the bulk rewrite left unchanged.
+    /// Changes columns of the selected rows of one leaf that the bulk rewrite did not change.
     func alterUnfit(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
         for key in rows.keys(of: rows.leaves[rest.position]) {
             guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
@@ -50,7 +50,7 @@ extension TreeEditor {
         }
     }
 
-    /// Deletes the selected rows.
+    /// Deletes the selected rows. Returns the leaves to process afterwards.
     func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
         try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
@@ -70,20 +70,20 @@ extension TreeEditor {
         return try approach { $0.childIndex(forHead: key) }
     }
 
-    /// The bits of a leaf, which must not have changed since the selection.
+    /// The bits of the selection's n-th leaf. Throws if the leaf has changed since the selection.
     private func chosen(_ rows: RowSelection, _ n: Int, in page: Page) throws(EngineError) -> ArraySlice<UInt64> {
         let leaf = rows.leaves[n]
         guard page.load(16, as: UInt64.self) == leaf.firstKey, page.count == leaf.rows else {
             throw EngineError(
                 .unknownTree,
-                "Rows of table \(id) were selected in another state of it. Select them after its last change.")
+                "The rows of table \(id) were selected before its last change. Select them again.")
         }
         return rows.bits(leaf)
     }
 
     // MARK: Indexes
 
-    /// Deletes the entries of rows from an index.
+    /// Deletes the entries of rows from an index. Returns the leaves to process afterwards.
     func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
         try rewriteLeaves({ n throws(EngineError) in try n == 0 ? approach { _ in 0 } : approachNext() }) {
             (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
@@ -108,7 +108,7 @@ extension TreeEditor {
 }
 
 extension SlottedNode {
-    /// The row's key in an entry of a leaf; nil if it has none.
+    /// The row's key in an entry of a leaf; nil if the entry is too short.
     @inline(__always)
     fileprivate func rowKey(_ i: Int, _ place: RowKeyPlace) -> UInt64? {
         switch place {

@@ -1,7 +1,7 @@
-// Changes a table: rows by key, and whole leaves rebuilt column by column when a row does not fit in place.
+// Changes a table: inserts, replaces and deletes rows by key. If a row does not fit in place, the leaf is rebuilt column by column.
 
 extension TreeEditor {
-    /// Descends to the leaf where a key belongs and finds its slot there.
+    /// Descends to the leaf where a key belongs, and finds its slot there; nil if the tree is empty.
     private func seek(_ key: UInt64) throws(EngineError) -> (slot: Int, found: Bool)? {
         if leaf != 0, leafPage.count > 0, key >= leafPage.load(16, as: UInt64.self) {
             let place = TableLeaf.find(leafPage, key)
@@ -21,7 +21,7 @@ extension TreeEditor {
 
     private func currentLeaf() throws(EngineError) -> TableLeaf { try resolvedLeaf(leafPage) }
 
-    /// A leaf under its own layout.
+    /// A leaf with the layout in which it is stored.
     func resolvedLeaf(_ page: Page) throws(EngineError) -> TableLeaf {
         let version: UInt32 = page.load(24)
         guard let own = unsafe layouts!.resolve(version)?.own else {
@@ -30,7 +30,7 @@ extension TreeEditor {
         return TableLeaf(page: page, layout: own)
     }
 
-    /// The leaf of a row, converted to the current layout, and the row's slot; nil if there is no such row.
+    /// Descends to the leaf of a row, and converts it to the current layout. Returns the leaf and the row's slot; nil if there is no such row.
     func currentLeaf(for key: UInt64) throws(EngineError) -> (leaf: TableLeaf, slot: Int)? {
         guard let place = try seek(key), place.found else { return nil }
         let leaf = try currentLeaf()
@@ -40,7 +40,7 @@ extension TreeEditor {
         return (try currentLeaf(), place.slot)
     }
 
-    /// Copies a leaf of the current layout without the selected rows; nil if the others need a rebuild, or do not fit.
+    /// Copies a leaf without the selected rows to a new page. Nil if the leaf has an older layout or the copy does not fit in a page.
     func copy(_ leaf: TableLeaf, without bits: ArraySlice<UInt64>, to page: Page) -> RewrittenLeaf? {
         var slots: [Int32] = []
         slots.reserveCapacity(leaf.count)
@@ -59,7 +59,7 @@ extension TreeEditor {
         return .replaced(entries: slots.count)
     }
 
-    /// Inserts or replaces a row; true if the key is new.
+    /// Inserts or replaces a row. True if the key is new.
     func put(key: UInt64, _ row: RowBuffer) throws(EngineError) -> Bool {
         guard let (slot, found) = try seek(key) else {
             try plant { page in self.buildLeaf(in: page, .none, [Self.newRow], key, row, atRightEdge: true) }
@@ -87,7 +87,7 @@ extension TreeEditor {
         return true
     }
 
-    /// Starts the next leaf at the right edge with a new row; the leaf before does not change.
+    /// Starts a new leaf at the right edge with a new row. The last leaf does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
         assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")
         let right = try ledger.allocate()
@@ -96,7 +96,7 @@ extension TreeEditor {
         try addSibling(right, separator: separator, at: path.count)
     }
 
-    /// Deletes rows by ascending keys; returns how many existed.
+    /// Deletes the rows with the given keys, which must ascend. Returns the number of deleted rows.
     func delete(_ keys: [UInt64]) throws(EngineError) -> Int {
         var deleted = 0
         var next = 0
@@ -139,7 +139,8 @@ extension TreeEditor {
         }
     }
 
-    /// Sets cells of one column of the rows that exist; `cell` gives the new bytes of the n-th key, nil for null.
+    /// Sets the cells of one column in the rows with the given keys. `cell` returns the new bytes for the n-th key; nil for null. Skips keys
+    /// without a row.
     func patch(_ column: Int, of keys: [UInt64], _ cell: (Int) -> Bytes?) throws(EngineError) {
         for (n, key) in keys.enumerated() {
             guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
@@ -158,8 +159,8 @@ extension TreeEditor {
         return slots
     }
 
-    /// Rebuilds the leaf at the path's end from some of its rows and possibly a new one, in as many pages as they need: mostly one or two, more
-    /// when rows grow with a new layout or keys become wider.
+    /// Rebuilds the leaf at the path's end from some of its rows and possibly a new one, in as many pages as they need. Usually these are one or
+    /// two; there may be more if a new layout makes rows longer, or if the keys need a larger width.
     private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
         let isAppend =
             isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
@@ -175,7 +176,7 @@ extension TreeEditor {
             leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         }
         guard let first = later.first else { return }
-        // The path counts all rows already; linking each further page counts its rows again.
+        // The counts of the path include all rows already. Linking a further page adds its rows again, so they are subtracted first.
         addToCounts(-later.dropFirst().reduce(0) { $0 + pool.page($1).count })
         try addSibling(first, separator: separator(of: first), at: path.count)
         for frame in later.dropFirst() {
@@ -191,7 +192,8 @@ extension TreeEditor {
         return unsafe withUnsafeBytes(of: firstKey.bigEndian) { unsafe Array($0) }
     }
 
-    /// Cuts rows into runs that fit a page each: all in one, a full leaf and the appended row, halves, or greedily.
+    /// Divides rows into runs that each fit in a page: one run, or a full leaf and the appended row, or two halves, or else runs that are as long
+    /// as possible.
     private func runs(
         _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool
     ) -> [Range<Int>] {
@@ -211,7 +213,7 @@ extension TreeEditor {
         return runs
     }
 
-    /// Bytes of a row in a leaf of the current layout, arrays (bitmaps rounded up) and heap.
+    /// Bytes of a row in a leaf of the current layout: in the arrays, without bitmaps, and in the heap.
     private func rowBytes(_ leaf: TableLeaf?, _ slot: Int32, _ row: RowBuffer?) -> Int {
         layout.fixedPerRow + heapBytes(leaf, slot, row)
     }
@@ -245,7 +247,7 @@ extension TreeEditor {
         return slots.count < 0xFFFF && arrays + heap <= pool.pageSize
     }
 
-    /// The start of the second half of the bytes; each half has at least one row.
+    /// The index of the row at which the second half of the bytes begins. Each half has at least one row.
     private static func middle(_ sizes: [Int]) -> Int {
         let half = sizes.reduce(0, +) / 2
         var sum = 0
@@ -256,7 +258,7 @@ extension TreeEditor {
         return sizes.count - 1
     }
 
-    /// Builds a leaf of the current layout from rows of another and possibly a new row.
+    /// Builds a leaf of the current layout from rows of another leaf and possibly a new row.
     private func buildLeaf(
         in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool
     ) {
@@ -280,7 +282,7 @@ extension TreeEditor {
         }
     }
 
-    /// Slots for a leaf: at the right edge as many as rows of this size fill, elsewhere a little slack.
+    /// The capacity of a leaf. At the right edge: as many rows of this size as fit in the page. Elsewhere: a little more than `rows`.
     private func capacity(rows: Int, heap: Int, keyWidth: Int, _ leaf: TableLeaf?, _ atRightEdge: Bool) -> Int {
         var average = heap / max(rows, 1)
         if atRightEdge, rows == 1, let leaf, leaf.count > 8 {

@@ -1,13 +1,12 @@
-// Changes a tree: the descent with its copies of nodes, and the effect of splits and merges on the upper levels.
+// Changes a tree: descents that copy the nodes on the path, and splits and merges of nodes.
 //
-// The editor keeps the path to the last changed leaf, since the next key often belongs there too. Every node on the path belongs to the
-// transaction.
-// Invariants between calls: the count in each link is the number of entries below it; no node but an empty root is empty; no root has a
-// single child.
+// The editor saves the path to the last changed leaf, since the next key often belongs there too. The transaction has made every node on
+// the path, so it may change them.
+// Invariants between calls: the count in each link is the number of entries below it; no node is empty; no root has a single child.
 
 import Synchronization
 
-/// One tree under change by a transaction.
+/// Changes one tree in a transaction.
 final class TreeEditor {
     let id: TreeID
     let isTable: Bool
@@ -19,9 +18,9 @@ final class TreeEditor {
     private(set) var path: [(frame: UInt32, index: Int)] = []
     /// The leaf at the end of the path; 0 without a path.
     private(set) var leaf: UInt32 = 0
-    /// True if no leaf follows.
+    /// True if the path ends at the last leaf.
     private(set) var isAtRightEdge = false
-    /// A change of the tree is recorded and deferred.
+    /// True if redo records have changes of the tree that are not applied yet.
     var hasDeferredChange = false
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
@@ -37,15 +36,16 @@ final class TreeEditor {
     func node(_ frame: UInt32) -> SlottedNode { SlottedNode(pool.page(frame)) }
     func forgetPath() { leaf = 0 }
 
-    /// The root was copied.
+    /// Sets a new root and forgets the path.
     func setRoot(_ moved: PageReference) {
         root = moved
         forgetPath()
     }
 
-    // MARK: The way down
+    // MARK: Descents
 
-    /// Descends to the leaf for a key; `choose` picks the link in an inner node. False if the tree is empty.
+    /// Descends to a leaf, and copies all nodes on the path that the transaction has not made. `choose` returns the index of the link to follow
+    /// in an inner node. False if the tree is empty.
     func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> Bool {
         guard let found = try approach(choose) else { return false }
         let frame = try ledger.own(found.frame, found.link)
@@ -55,7 +55,7 @@ final class TreeEditor {
         return true
     }
 
-    /// Descends to the leaf for a key without copying nodes; nil if the tree is empty.
+    /// Descends to a leaf without copying nodes. Nil if the tree is empty.
     func visit(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32? {
         guard !root.isEmpty else { return nil }
         var frame = try pool.rootFrame(root)
@@ -67,7 +67,7 @@ final class TreeEditor {
         return frame
     }
 
-    /// Descends to the parent of a leaf, copying inner nodes but not the leaf; nil if the tree is empty.
+    /// Descends to a leaf, and copies the inner nodes on the path, but not the leaf. Nil if the tree is empty.
     func approach(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         leaf = 0
         path.removeAll(keepingCapacity: true)
@@ -76,7 +76,7 @@ final class TreeEditor {
         return try sink(from: try pool.rootFrame(root), root, choose)
     }
 
-    /// Moves to the leaf after the one approached last; nil at the end.
+    /// Steps from the leaf of the last `approach` or `approachNext` to the following leaf; nil at the end.
     func approachNext() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         while let (frame, index) = path.popLast() {
             let inner = node(frame)
@@ -87,7 +87,7 @@ final class TreeEditor {
         return nil
     }
 
-    /// Descends from a node at the path's end to a leaf; inner nodes become the transaction's own.
+    /// Descends from the node at the path's end to a leaf, and copies the inner nodes that the transaction has not made.
     private func sink(
         from start: UInt32, _ startLink: PageReference, _ choose: (SlottedNode) -> Int
     ) throws(EngineError) -> (frame: UInt32, link: PageReference) {
@@ -113,7 +113,7 @@ final class TreeEditor {
         if let parent = path.last { node(parent.frame).setChild(parent.index, link) } else { root = link }
     }
 
-    /// Recounts the entries of a tree, below inner nodes of the transaction's own.
+    /// Recomputes the counts in the inner nodes that the transaction has made.
     func recount() throws(EngineError) {
         guard !root.isEmpty else { return }
         root.count = recounted(try pool.rootFrame(root))
@@ -132,7 +132,7 @@ final class TreeEditor {
         return entries(frame)
     }
 
-    /// Throws unless a leaf from disk belongs to this tree.
+    /// Throws unless a leaf has the kind and one of the layouts of this tree.
     func verifyLeaf(_ frame: UInt32) throws(EngineError) {
         guard pool.page(frame).kind == (isTable ? NodeKind.tableLeaf : .indexLeaf).rawValue else {
             throw EngineError(.damaged, "A leaf of tree \(id) is of another kind than its tree.")
@@ -140,7 +140,7 @@ final class TreeEditor {
         if let layouts { try pool.verifyLeaf(frame, layouts) }
     }
 
-    /// Starts the tree with an empty leaf made by `format`.
+    /// Makes the first leaf of an empty tree. `format` writes its header.
     func plant(_ format: (Page) -> Void) throws(EngineError) {
         leaf = try ledger.allocate()
         format(leafPage)
@@ -149,13 +149,13 @@ final class TreeEditor {
         root = PageReference(frame: leaf, count: 0)
     }
 
-    /// Adds a change of the number of entries to the links of the path.
+    /// Adds a number to the counts in the links of the path and in the root.
     func addToCounts(_ delta: Int) {
         for step in path { node(step.frame).addToChildCount(step.index, delta) }
         root.count = root.count &+ UInt64(bitPattern: Int64(delta))
     }
 
-    /// Entries at and below a node.
+    /// The number of entries in a node and below it.
     func entries(_ frame: UInt32) -> UInt64 {
         let page = pool.page(frame)
         guard page.level > 0 else { return UInt64(page.count) }
@@ -163,7 +163,7 @@ final class TreeEditor {
         return (0..<inner.count).reduce(0) { $0 + inner.childCount($1) }
     }
 
-    /// Retires every node of the tree and the blobs of its entries, because the tree is dropped.
+    /// Retires all nodes of the tree and the blobs of its entries. Called when the tree is dropped.
     func retireAll() throws(EngineError) {
         if !root.isEmpty { try retireAll(try pool.rootFrame(root), root) }
         root = .empty
@@ -189,7 +189,8 @@ final class TreeEditor {
 
     // MARK: Growing
 
-    /// The node at `depth` (path.count = the leaf) was split: `right` follows it, from `separator` on.
+    /// Links the new node `right` after the node at `depth` of the path was split; the depth of the leaf is `path.count`. `separator` is a lower
+    /// bound of the keys in `right`.
     func addSibling(_ right: UInt32, separator: [UInt8], at depth: Int) throws(EngineError) {
         let left = depth == path.count ? leaf : path[depth].frame
         assert(pool.page(left).count > 0 && pool.page(right).count > 0, "Both nodes of a split have entries.")
@@ -242,7 +243,7 @@ final class TreeEditor {
 
     // MARK: Slotted nodes
 
-    /// Rebuilds a slotted node if necessary, so that an entry can be inserted at `index`; false if it must be split.
+    /// Makes room for an entry at `index` in a slotted node, by rebuilding it if necessary. False if the node must be split.
     func makeRoom(_ frame: UInt32, at index: Int, key: [UInt8], valueCount: Int) -> Bool {
         let node = node(frame)
         let tail = max(key.count - node.page.prefixLength - 8, 0)
@@ -260,7 +261,8 @@ final class TreeEditor {
         return key.count >= prefix && key.lend { $0.prefix(prefix).compare(node.prefix) == 0 }
     }
 
-    /// The length of the prefix shared by the keys of a range and a new key. Keys ascend except for the first of an inner node.
+    /// The length of the prefix that the keys of a range and a new key share. Since keys ascend, it compares the first and the last key only. The
+    /// first key of an inner node is not in order, so the second key is compared too.
     private func commonPrefix(_ node: SlottedNode, _ range: Range<Int>, and key: [UInt8]? = nil) -> Int {
         guard !isTable, !range.isEmpty else { return 0 }
         let last = node.key(range.upperBound - 1)
@@ -272,7 +274,7 @@ final class TreeEditor {
         return shared
     }
 
-    /// Packs a range of entries into the same frame, with slack for more.
+    /// Rebuilds a node in its frame from a range of its entries, with free space for more.
     private func rebuild(_ frame: UInt32, _ range: Range<Int>, prefix: Int, reserve: Int = 0) {
         let source = node(frame)
         build(in: ledger.scratch, from: source, range, prefix: prefix, reserve: reserve)
@@ -280,7 +282,7 @@ final class TreeEditor {
         pool.page(frame).copy(pool.pageSize, from: copy.page, at: 0, to: 0)
     }
 
-    /// Builds a node from a range of another's entries.
+    /// Builds a node from a range of entries of another node. `reserve` is the size of an entry that will be inserted.
     private func build(in page: Page, from source: SlottedNode, _ range: Range<Int>, prefix: Int, reserve: Int) {
         let used = SlottedNode.measure(source, range, prefix: prefix)
         let entries = range.count + (reserve > 0 ? 1 : 0)
@@ -298,10 +300,10 @@ final class TreeEditor {
         }
     }
 
-    /// Splits a node without room for a new entry at `index`; returns the new node and the place of the entry.
+    /// Splits a node without room for a new entry at `index`. Returns the new node, and the node and index for the entry.
     ///
-    /// A key that does not share the node's prefix lies before or after all others (except for the first of an inner node) and gets a node of
-    /// its own. So does a key appended at the right edge. Otherwise the bytes are halved, including the new entry.
+    /// A key that does not share the node's prefix belongs before or after all others (except for the first key of an inner node), and gets a new
+    /// node. So does a key that is appended at the right edge. Otherwise both nodes get half of the bytes, including the new entry.
     func split(
         _ frame: UInt32, for index: Int, entry: Int, sharesPrefix: Bool, isAppend: Bool
     ) throws(EngineError) -> (right: UInt32, target: UInt32, position: Int) {
@@ -320,7 +322,7 @@ final class TreeEditor {
 
     // MARK: Shrinking
 
-    /// Removes the leaf at the path's end, which is empty.
+    /// Removes the empty leaf at the path's end, and inner nodes that become empty.
     func removeEmptyLeaf() {
         assert(leaf != 0 && ledger.isOwn(leaf), "The path ends at a leaf of the transaction.")
         ledger.retireOwn(leaf)
@@ -345,7 +347,7 @@ final class TreeEditor {
             let child = node(frame).child(0)
             var next = PageReference(address: child.address, stamp: child.stamp, count: root.count)
             if child.isInMemory {
-                // A root is named by its frame, so a checkpoint must not make that frame evictable.
+                // The new root refers to the node by its frame. A checkpoint could make the frame of an older node evictable, so it is copied.
                 next = PageReference(frame: try ledger.own(child.frame, child), count: root.count)
             }
             ledger.retire(root)
@@ -354,7 +356,8 @@ final class TreeEditor {
         }
     }
 
-    /// Merges the node at `depth` with a neighbour when both fit one page well; continues upwards while that helps.
+    /// Merges the leaf at the path's end with a neighbour if both fit in one page with some free space. Continues with the parent as long as it is
+    /// sparse. `join` appends the right leaf to the left one; it returns false if they do not fit.
     func mergeUpwards(join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         var depth = path.count
         while depth > 0 {
@@ -410,7 +413,7 @@ final class TreeEditor {
         return true
     }
 
-    /// Appends the entries of `right` to `left`. The first key of an inner `right` has no meaning; its parent holds the separator.
+    /// Appends the entries of `right` to `left`; false if they do not fit. For inner nodes, `separator` replaces the unused first key of `right`.
     func joinSlotted(_ left: UInt32, _ right: UInt32, separator: [UInt8]?) -> Bool {
         let a = node(left)
         let b = node(right)
@@ -452,21 +455,21 @@ final class TreeEditor {
 extension SlottedNode {
     var entrySize: Int { 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0) }
 
-    /// Bytes of a node with only these entries and a shared prefix of this length.
+    /// The size of a packed node with only these entries and a shared prefix of this length.
     static func measure(_ node: SlottedNode, _ range: Range<Int>, prefix: Int) -> Int {
         var sum = Page.headerSize + prefix + range.count * node.entrySize
         for i in range { sum += max(node.keyLength(i) - prefix - 8, 0) + node.valueLength(i) }
         return sum
     }
 
-    /// The cut that makes both sides, with a new entry at `index`, as equal as possible; neither is empty.
+    /// The index at which to split the node so that both sides, with a new entry at `index`, have about the same size. No side is empty.
     func bestCut(for index: Int, entry: Int) -> (cut: Int, goesLeft: Bool) {
         var total = entry
         for i in 0..<count { total += bytes(of: i) }
         var left = 0
         var best = (cut: 1, goesLeft: index == 0, worse: Int.max)
         for position in 0...count {
-            // The sequence with the new entry in it: `position` of its entries belong to the left side.
+            // In the sequence that includes the new entry, the first `position` entries belong to the left side.
             if position > 0 {
                 left += position - 1 == index ? entry : bytes(of: position - 1 < index ? position - 1 : position - 2)
                 let worse = max(left, total - left)

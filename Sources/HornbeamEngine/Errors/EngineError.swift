@@ -4,9 +4,9 @@
 package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure that callers tell apart.
     package enum Code: String, Sendable, Hashable {
-        /// The path exists and is not a store, or does not exist and may not be created.
+        /// There is no store at the path: other files are there, or nothing is there and no store may be created.
         case notAStore
-        /// The store was written by a newer format version than this library reads.
+        /// A newer version of the library wrote the store in a format that this version cannot read.
         case newerFormat
         /// Another process, or another engine in this process, has the store open for writing.
         case storeInUse
@@ -24,7 +24,7 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case durabilityLost
         /// The engine, the snapshot or the transaction is closed.
         case closed
-        /// The state is no longer kept: a snapshot beyond its age limit, or a transaction that the retention does not cover.
+        /// The version is no longer available: the snapshot is older than its age limit, or the transaction is not retained.
         case snapshotExpired
         /// A value does not fit the format: a key too long, a row too wide.
         case tooLarge
@@ -37,7 +37,7 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     package var code: Code
     /// One or two sentences: the event, the affected thing, and the remedy.
     package var message: String
-    /// The file concerned, if one is.
+    /// The affected file; nil if the error concerns no file.
     package var path: String?
     /// The operating system's error number, or 0.
     package var errno: Int32

@@ -2,7 +2,7 @@
 
 /// The progress of long work at one moment.
 package struct WorkProgress: Sendable, Hashable {
-    /// The current part of the work, in a word or two.
+    /// The current part of the work, in one or two words.
     package var part: String
     package var done: Int
     package var total: Int

@@ -1,4 +1,4 @@
-// The one place where an operating system's error number becomes an error of the engine.
+// Makes errors of the engine from error numbers of the operating system.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -32,7 +32,7 @@ extension EngineError {
         return switch number {
         case ENOSPC: "The disk is full (\(reason)) while \(doing). Free some space and try again."
         case EDQUOT: "The disk quota is used up (\(reason)) while \(doing). Free some space and try again."
-        case EFBIG: "The file would grow beyond what the file system or the process's limit allows while \(doing)."
+        case EFBIG: "The file would exceed the size limit of the file system or of the process while \(doing)."
         case EMFILE, ENFILE: "Too many files are open (\(reason)) while \(doing). Raise the limit of open files."
         case EROFS: "The medium is read-only; writing is not possible while \(doing). Open the store read-only."
         case EACCES, EPERM: "Permission was denied while \(doing). Check owner and mode of the file and its folder."

@@ -1,18 +1,18 @@
-// Throttled writes of background work. The sync of a commit waits until the device has written everything that it received before.
-// So background work writes in pieces, and on a fast device it pauses for half of the time. Pieces are written back and not synced: a
-// flush would delay commits too, and a new length of the file costs a commit of the journal.
+// Throttled writes of background work. The sync of a commit waits until the device has written all earlier data. So background work
+// writes in pieces and pauses after each piece. Pieces are written back and not synced: a sync would also flush the device's cache and
+// commit the journal of the file system, and both delay commits.
 
 import Glibc
 internal import HornbeamThreads
 
 extension File {
-    /// Bytes that a commit may find before it in the device's queue: as much as the device writes while two or three commits sync.
+    /// The size of a throttled write. A commit waits for at most this many bytes, which takes the time of two or three syncs.
     private static var pieceBytes: UInt64 { 128 << 10 }
-    /// The same for urgent writes. Larger pieces cost less device time in total.
+    /// The size of a write that is not throttled. Larger pieces cost less device time in total.
     private static var urgentPieceBytes: UInt64 { 512 << 10 }
 
     /// Writes bytes piece by piece; each piece reaches the device before the next is written. While `mayThrottle` returns true, the pieces
-    /// are small, and a pause follows each: as long as its write took, at most 2 ms. The next sync makes the bytes durable.
+    /// are small, and after each the call sleeps as long as the write took, at most 2 ms. The next sync makes the bytes durable.
     func writeInPieces(
         _ bytes: UnsafeRawBufferPointer, at offset: UInt64, mayThrottle: () -> Bool
     ) throws(EngineError) {

@@ -1,5 +1,5 @@
-// Everything that the engine needs of an operating system, as a protocol. A simulated disk and a fault injector implement it too. The
-// engine calls it once for each I/O, never for each key.
+// The operations that the engine needs of an operating system, as a protocol. A simulated disk and a fault injector implement it too.
+// The engine calls it once for each I/O, never for each key.
 
 /// A folder tree with durable files.
 package protocol FileSystem: Sendable {
@@ -12,11 +12,11 @@ package protocol FileSystem: Sendable {
     /// The names in a folder, sorted; throws `notAStore` if it is not there.
     func list(_ path: String) throws(EngineError) -> [String]
     func exists(_ path: String) throws(EngineError) -> Bool
-    /// Renames a file or a folder, replacing a file of the target's name.
+    /// Renames a file or a folder. Replaces a file that already has the target's name.
     func rename(_ source: String, to target: String) throws(EngineError)
     /// Removes a file or an empty folder; open files stay readable.
     func remove(_ path: String) throws(EngineError)
-    /// The same for a file that may be large: releases its blocks in pieces, with pauses, while `mayThrottle` returns true.
+    /// Removes a file that may be large. While `mayThrottle` returns true, releases its blocks in pieces, with pauses.
     func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError)
     /// Takes the exclusive lock of a file and records this process in another file, which is created if it is missing. Throws
     /// `storeInUse` when another process or engine holds the lock, `notAStore` when there is no file to lock.
@@ -52,7 +52,7 @@ extension FileSystem {
 }
 
 extension File {
-    /// Does nothing: there is no device.
+    /// The default does nothing: files without a device need no early write.
     package func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {}
 }
 
@@ -75,11 +75,12 @@ package protocol File: AnyObject, Sendable {
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError)
     /// Makes written bytes and the length durable (fdatasync).
     func sync(_ site: SyncSite) throws(EngineError)
-    /// Makes the device write everything written so far, so that a later sync takes less time. Makes nothing durable: the device may hold
-    /// the bytes in a cache, and the file may still have its old length. An error counts like that of a sync, since the system reports a
-    /// failed write only once and a later sync would succeed.
+    /// Sends all written bytes to the device and waits, so that a later sync takes less time. Makes nothing durable: the bytes may be in
+    /// the device's cache, and the file may still have its old length. The caller treats an error like a failed sync, since the system
+    /// reports a failed write only once, and a later sync would succeed.
     func writeBack() throws(EngineError)
-    /// Starts the device's write of bytes that were just written; waits only for room in its queue. A sync makes the bytes durable.
+    /// Starts to send bytes that were just written to the device. Waits only while the device's queue is full. A later sync makes the
+    /// bytes durable.
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
     func close() throws(EngineError)
 }
@@ -98,7 +99,7 @@ extension EngineError {
         EngineError(
             .durabilityLost,
             "The store is gone: its folder, or the file \(lastComponent(ofPath: path)) in it, was removed, moved or replaced while the "
-                + "store was open. Nothing was saved, and nothing more can be. Close the store, and open it again where its folder is now.",
+                + "store was open. Nothing was saved, and later saves fail too. Close the store, and open it again at the new path of its folder.",
             path: path)
     }
 }

@@ -1,9 +1,9 @@
-// The folders of the stores that are locked for writing. A folder can be moved away, and another store put at its path, while the store is
-// open. Calls that name a file by its path would then reach the other store's files, so they go through a descriptor of the locked folder.
+// The folders of the stores that are locked for writing. While a store is open, its folder can be moved, and another store can be created
+// at the old path. A call by path would then change the other store's files. So calls use a descriptor of the locked folder.
 //
 // Invariants:
-// - A descriptor is opened before the lock is taken, and the file to lock is opened through it: lock and descriptor are of one folder.
-// - It is closed after the lock was released and the last call through it has returned.
+// - The descriptor is opened first, and the file to lock is opened relative to it. So lock and descriptor belong to one folder.
+// - The descriptor is closed after the lock was released and the last call with it has returned.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -12,7 +12,7 @@ internal import Darwin
 #endif
 internal import HornbeamThreads
 
-/// A folder that is held open.
+/// An open folder. Its descriptor is closed with the object.
 final class OpenFolder: Sendable {
     let path: String
     let descriptor: Int32
@@ -39,14 +39,15 @@ final class LockedFolders: Sendable {
         }
     }
 
-    /// Calls a body with the descriptor of a file's folder and the file's name there; with the path itself where the folder is not locked.
+    /// Calls a closure with the descriptor of a file's folder and the file's name in it. If the folder is not locked, the closure gets
+    /// `AT_FDCWD` and the path.
     func reach(_ path: String, _ body: (Int32, String) -> Int32) -> Int32 {
         let (folder, name) = Self.parts(path)
         guard let open = folders.withLock({ $0[folder] }) else { return body(AT_FDCWD, path) }
         return withExtendedLifetime(open) { body(open.descriptor, name) }
     }
 
-    /// The same for a folder, which may be a locked one.
+    /// The same for a folder. If the folder itself is locked, the closure gets its descriptor and `.`.
     func reachFolder(_ path: String, _ body: (Int32, String) -> Int32) -> Int32 {
         guard let open = folders.withLock({ $0[path] }) else { return reach(path, body) }
         return withExtendedLifetime(open) { body(open.descriptor, ".") }

@@ -1,11 +1,11 @@
-// A file in memory: pieces of 64 KiB, allocated at the first write of a byte other than zero. So a log segment filled with zeros takes
-// no memory, and a growing file is never moved.
+// A file in memory, in pieces of 64 KiB. A piece is allocated when a byte other than zero is first written to it. So a log segment full of
+// zeros needs no memory, and the bytes of a growing file are never moved.
 
 internal import HornbeamThreads
 
 /// An open file of a `MemoryFileSystem`.
 final class MemoryFile: File {
-    /// The bytes. Every handle of the file shares them.
+    /// The bytes of a file. All open handles of the file share them.
     final class Content: Sendable {
         struct Bytes {
             var size: UInt64 = 0
@@ -65,7 +65,7 @@ final class MemoryFile: File {
         }
     }
 
-    /// Calls `body` with piece index, offset in the piece, bytes before, and bytes in the piece.
+    /// Calls `body` for each affected piece: its index, the offset in it, the number of bytes already done, and the number of bytes in it.
     private static func forEachPiece(_ offset: UInt64, _ count: Int, _ body: (Int, Int, Int, Int) -> Void) {
         var done = 0
         while done < count {

@@ -1,5 +1,5 @@
-// Folders and files in memory, for stores that live as long as their process. Nothing is durable and a sync does nothing. Names, errors
-// and locks behave as on a disk.
+// Folders and files in memory, for stores that need not outlive their process. A sync does nothing. Names, errors and locks behave as on
+// a disk.
 
 internal import HornbeamThreads
 internal import Synchronization
@@ -13,7 +13,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     private struct State {
-        /// By path without empty and `.` components; the root, whose path is empty, is implied.
+        /// Files and folders by path, without empty and `.` components. The root has the empty path and no entry.
         var entries: [String: Entry] = [:]
         /// The locked files. A lock belongs to a file, not to a path.
         var locked: Set<ObjectIdentifier> = []
@@ -29,13 +29,13 @@ package final class MemoryFileSystem: FileSystem {
 
     package init() {}
 
-    /// The file systems that are still referenced, by name.
+    /// An entry of the table of named file systems. It does not retain the file system.
     private struct Weak {
         weak var value: MemoryFileSystem?
     }
     private static let roots = Guarded<[String: Weak]>([:])
 
-    /// The file system of that name in this process. It is made at its first use and shared while it is referenced.
+    /// The file system with this name in this process. The first call creates it; later calls share it as long as it is referenced.
     package static func named(_ name: String) -> MemoryFileSystem {
         roots.withLock { roots in
             if let present = roots[name]?.value { return present }
@@ -129,7 +129,7 @@ package final class MemoryFileSystem: FileSystem {
             guard let content = state.content(path) else { throw Self.missing(path) }
             guard state.locked.insert(ObjectIdentifier(content)).inserted else {
                 throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
+                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
                     path: path)
             }
             if state.entries[holder] == nil { state.entries[holder] = .file(MemoryFile.Content()) }

@@ -1,5 +1,5 @@
-// One open file of the operating system. It needs no lock: positional calls on a descriptor are thread-safe, and the descriptor lives
-// as long as the object.
+// One open file of the operating system. It needs no lock: positional reads and writes are thread-safe, and the descriptor stays open as
+// long as the object exists.
 
 #if canImport(Glibc)
 internal import CSystem
@@ -30,7 +30,7 @@ final class PosixFile: File {
 
     func size() throws(EngineError) -> UInt64 {
         var status = stat()
-        _ = try retrying("asking for the file's size", path) { unsafe fstat(descriptor, &status) }
+        _ = try retrying("reading the file's size", path) { unsafe fstat(descriptor, &status) }
         return UInt64(status.st_size)
     }
 
@@ -87,7 +87,7 @@ final class PosixFile: File {
     }
 
     #if canImport(Glibc)
-    /// False after the kernel or a filter of system calls refused to write a range of a file.
+    /// False after the kernel, or a filter of system calls such as seccomp, refused to write a range of a file.
     private static let canWriteRanges = Atomic(true)
 
     /// False if the kernel or the file system cannot write ranges.
@@ -100,7 +100,7 @@ final class PosixFile: File {
             if [ENOSYS, EPERM].contains(error.errno) {
                 PosixFile.canWriteRanges.store(false, ordering: .relaxed)
             } else {
-                // Some file systems do not support it.
+                // Some file systems cannot write ranges.
                 guard [EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
             }
             return false
@@ -110,7 +110,7 @@ final class PosixFile: File {
 
     func close() throws(EngineError) {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-        // A failed close releases the descriptor too, so it is not repeated.
+        // A failed close releases the descriptor too, so the call is not repeated.
         if posixClose(descriptor) != 0 && errno != EINTR { throw .system(errno, doing: "closing the file", path: path) }
     }
 

@@ -1,9 +1,9 @@
-// The writer's lock of a store: an open-file-description lock on byte 0 of a file that the store needs. Unlike a process lock (`F_SETLK`),
-// it is not lost when other code of the process closes the file, and the kernel releases it when the holder dies. A table of the locks of
-// this process is kept too, because on some systems such a lock does not conflict within one process.
+// The writer's lock of a store: an open-file-description lock on byte 0 of a file that the store needs. The kernel releases it when the
+// process exits. Unlike a process lock (`F_SETLK`), it remains when other code of the process closes the same file. On some systems such
+// locks do not conflict within one process, so the class also has a table of the locks of this process.
 //
 // A lock belongs to a file, not to a path: if the file is removed or replaced, a second writer could lock the new file. `verify` detects
-// that. A forked child closes its copies of the descriptors at once; otherwise it would hold the parent's locks as long as it lives.
+// that. A forked child closes its copies of the descriptors at once; otherwise it would hold the parent's locks until it exits.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -26,11 +26,11 @@ final class PosixFileLock: FileLock {
         }
     }
 
-    /// The files locked by this process, and the descriptors that hold the locks.
+    /// The files locked by this process, and the descriptors of the locks.
     private static let held = Guarded<[Identity: Int32]>([:])
 
     private let path: String
-    /// The file that records the holder's process.
+    /// The path of the file that records the number of the process with the lock.
     private let holder: String
     private let descriptor: Int32
     private let identity: Identity
@@ -39,9 +39,10 @@ final class PosixFileLock: FileLock {
     private let isReleased = Atomic(false)
     private let forks: Int
 
-    /// Locks the file whose descriptor `open` returns. The descriptor is closed with the lock, or when the lock cannot be had.
+    /// Locks the file whose descriptor `open` returns. The descriptor is closed when the lock is released, or at once if locking fails.
     ///
-    /// The table is locked before the file is opened: a child forked in between would have a descriptor that is not in the table.
+    /// The table is locked before the file is opened. Otherwise a child could be forked in between, with a descriptor that is not in its
+    /// copy of the table.
     init(
         path: String, holder: String, in folder: OpenFolder, of lockedFolders: LockedFolders, _ open: () throws(EngineError) -> Int32
     ) throws(EngineError) {
@@ -74,7 +75,7 @@ final class PosixFileLock: FileLock {
         guard !isReleased.exchange(true, ordering: .relaxed), forks == ProcessForks.count else { return }
         lockedFolders.remove(folder)
         Self.held.withLock { held in
-            // Closing is not enough: a child forked a moment ago may not have closed its copy yet.
+            // Closing is not enough: a child process that was just forked may not have closed its copy of the descriptor yet.
             _ = try? Self.set(F_UNLCK, descriptor, path)
             _ = posixClose(descriptor)
             held[identity] = nil
@@ -92,13 +93,13 @@ final class PosixFileLock: FileLock {
 
     private static func identity(of descriptor: Int32, _ path: String) throws(EngineError) -> Identity {
         var status = stat()
-        _ = try retrying("looking at the locked file", path) { unsafe fstat(descriptor, &status) }
+        _ = try retrying("reading the identity of the locked file", path) { unsafe fstat(descriptor, &status) }
         return Identity(status)
     }
 
     private static func inUseHere(_ path: String) -> EngineError {
         EngineError(
-            .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.", path: path)
+            .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.", path: path)
     }
 
     private static func lock(_ descriptor: Int32, _ path: String, holder: String) throws(EngineError) {
@@ -126,13 +127,13 @@ final class PosixFileLock: FileLock {
         request.l_type = Int16(F_WRLCK)
         request.l_whence = Int16(SEEK_SET)
         request.l_len = 1
-        _ = try retrying("asking for the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
+        _ = try retrying("testing the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
         return request.l_type != Int16(F_UNLCK)
     }
 
     // MARK: Forks
 
-    /// The table is locked during a fork, so that the child has a complete table.
+    /// Registers handlers that lock the table during a fork, so that the child has a complete table.
     private static let isPrepared =
         pthread_atfork(
             { held.monitor.lock() }, { held.monitor.unlock() },
@@ -150,10 +151,10 @@ final class PosixFileLock: FileLock {
 
     // MARK: The holder
 
-    /// The place of the holder's process number, since such a lock does not name its owner. Used in messages only.
+    /// The offset of the holder's process number in its file. The kernel does not report the owner of such a lock; messages name it.
     private static let holderOffset: off_t = 24
 
-    /// Records this process. If that fails, a later message cannot name the process.
+    /// Writes the number of this process to the holder's file. If that fails, messages cannot name the process.
     func note() {
         let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
         guard file >= 0 else { return }
@@ -162,7 +163,7 @@ final class PosixFileLock: FileLock {
         if file > 2 { _ = unsafe pwrite(file, &process, 8, Self.holderOffset) }
     }
 
-    /// The recorded process, if it exists and is not this one.
+    /// The recorded process number, if that process exists and is not this one.
     private static func noted(in holder: String) -> pid_t? {
         let file = posixOpen(holder, O_RDONLY | O_CLOEXEC, 0)
         guard file >= 0 else { return nil }

@@ -1,5 +1,5 @@
-// Distinguishes network file systems from local ones. On Linux the type number identifies most of them. For the others the name is read
-// from the kernel's list of mounts, which takes longer than opening a store.
+// Distinguishes network file systems from local ones. On Linux the type number identifies the usual local file systems. For all others the
+// name is read from the kernel's list of mounts, which takes longer than opening a store.
 
 #if canImport(Glibc)
 internal import CSystem
@@ -47,7 +47,7 @@ extension PosixFileSystem {
         0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010,
     ]
 
-    /// FUSE file systems that are known to be remote; most are local.
+    /// Whether a file system is served by another machine. Of the FUSE file systems only the listed ones are; most are local.
     static func isServedByNetwork(_ type: String) -> Bool {
         let known = [
             "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "coda", "ncpfs", "ceph", "lustre", "glusterfs", "gpfs",
@@ -56,7 +56,7 @@ extension PosixFileSystem {
         return known.contains(type)
     }
 
-    /// The type of a device's file system: `36 35 98:0 /root /mount options … - type source options` is a line.
+    /// The type of a device's file system. A line of `mounts` is `36 35 98:0 /root /mount options … - type source options`.
     static func type(ofDevice device: UInt64, inMounts mounts: String) -> String? {
         let major = device >> 8 & 0xFFF | device >> 32 & ~0xFFF
         let minor = device & 0xFF | device >> 12 & ~0xFF & 0xFFFF_FFFF
@@ -70,7 +70,7 @@ extension PosixFileSystem {
         return nil
     }
 
-    /// A small file of the kernel; empty if it cannot be read.
+    /// The text of a file in `/proc`; empty if it cannot be read.
     private static func text(of path: String) -> String {
         let descriptor = posixOpen(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return "" }

@@ -1,11 +1,12 @@
 // Removes large files without delaying commits.
 //
-// A mount with `discard` reports the blocks of a removed file to the device in one commit of the journal. That takes a millisecond for
-// 4 MiB, and no sync completes in that time. So the file loses its name at once and its blocks in pieces, each in its own commit.
+// With the mount option `discard`, the file system reports the blocks of a removed file to the device in one commit of its journal. That
+// takes a millisecond for 4 MiB, and no sync completes in that time. So the name is removed at once, and the blocks are released in pieces,
+// each in its own journal commit.
 //
 // Invariants:
-// - Only a file without other users is truncated: it has no other name (copies of a store may be hard links) and no other descriptor
-//   (other processes continue to read removed files). The kernel grants a write lease under exactly that condition.
+// - Only a file without other users is truncated. It has no other name: copies of a store may be hard links. It has no other descriptor:
+//   other processes continue to read removed files. The kernel grants a write lease only if there is no other descriptor.
 // - A process that looked up the name before the removal and opens the file after the first truncation does not need the file: readers
 //   check afterwards that `meta` still names their state.
 
@@ -15,7 +16,7 @@ internal import Glibc
 internal import HornbeamThreads
 
 extension PosixFileSystem {
-    /// Bytes released at once: the device needs the time of two or three commits for them. Smaller pieces cause more commits of the journal.
+    /// Bytes released in one step, which takes the time of two or three commits. Smaller steps cause more commits of the journal.
     private static let removalBytes: off_t = 1 << 20
     /// ext2 to ext4, XFS, Btrfs and F2FS, as the kernel numbers them.
     private static let typesWithLeases: Set<UInt> = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010]
@@ -24,7 +25,7 @@ extension PosixFileSystem {
     private static let setSignal: Int32 = 10
 
     package func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError) {
-        // On other systems an open file keeps a name, or a lease proves nothing.
+        // On other file systems an open file keeps a name, or a lease does not prove that there is no other descriptor.
         guard mayThrottle(), unsafe Self.typesWithLeases.contains(file_system_type(path)) else { return try remove(path) }
         let descriptor = openFile(path, O_RDWR)
         guard descriptor >= 0 else { return try remove(path) }

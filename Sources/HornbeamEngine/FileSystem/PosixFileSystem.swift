@@ -1,6 +1,6 @@
-// The file system of the operating system. Every call is repeated after interruptions and short results, descriptors are closed on
-// `exec`, and a process that was forked after opening a file cannot write to it. While a lock is held, calls for files in its folder, under the
-// path by which it was locked, reach that folder, whatever is at the path. Free space and the kind of file system are asked by path.
+// The file system of the operating system. Interrupted and partial calls are repeated, descriptors are closed on `exec`, and a forked child
+// cannot write to files that its parent opened. While a lock is held, calls for files in the locked folder use its descriptor, even if
+// another folder is now at that path. Only free space and the kind of file system are queried by path.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -105,7 +105,8 @@ package struct PosixFileSystem: FileSystem {
         lockedFolders.reachFolder(path) { posixOpen($1, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, in: $0) }
     }
 
-    /// A descriptor of at least 3: output to a closed standard stream must never reach a store.
+    /// Returns a descriptor of at least 3. If a standard stream is closed, its number could belong to a file of the store, and the
+    /// program's output would be written there.
     private static func aboveStandard(_ descriptor: Int32, _ path: String) throws(EngineError) -> Int32 {
         guard descriptor < 3 else { return descriptor }
         defer { _ = posixClose(descriptor) }
@@ -130,11 +131,11 @@ func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(Engin
     }
 }
 
-// The types here have members that shadow the C functions of the same names.
+// C functions under other names, since members of the types in this folder hide the original names.
 func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t, in folder: Int32 = AT_FDCWD) -> Int32 {
     unsafe openat(folder, path, flags, mode)
 }
-/// As `remove` of the C library, which takes no folder.
+/// The same as `remove` of the C library, relative to a folder.
 private func posixRemove(_ folder: Int32, _ path: String) -> Int32 {
     let result = unsafe unlinkat(folder, path, 0)
     guard result != 0, errno == EISDIR || errno == EPERM else { return result }

@@ -1,8 +1,8 @@
-// Memory aligned for the device, reused for every write of a log or an appender.
+// Memory aligned to device blocks. A log or an appender reuses it for every write.
 
 /// A block of raw memory that lives as long as the object.
 ///
-/// Unchecked: the owner keeps it behind the lock that guards the description of its content.
+/// Unchecked: the owner accesses it only under the lock that guards the owner's state.
 @safe final class WriteBuffer: @unchecked Sendable {
     private let memory: UnsafeMutableRawBufferPointer
 
@@ -20,7 +20,7 @@
     }
 }
 
-/// The unit in which devices write. A block that later writes share is written twice.
+/// The unit in which devices write. Two writes to one block write the whole block twice.
 enum DeviceBlock {
     static let bytes: UInt64 = 4096
 }

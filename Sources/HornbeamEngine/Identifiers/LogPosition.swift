@@ -1,14 +1,14 @@
-// Positions in the log: a logical byte position that never restarts, and a mark, which adds the check at that position. Replay needs
-// nothing else to begin.
+// Positions in the log: a logical byte position that never restarts, and a mark, which adds the check at that position. Replay begins
+// at a mark.
 
-/// A logical byte position in the log of a store: a multiple of 4,096 that only grows, across segments and reopenings.
+/// A logical byte position in the log of a store: a multiple of 4,096. Positions increase across segments and reopenings.
 package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 
     package static let zero = LogPosition(0)
-    /// The end of all logs: sums with segment lengths do not overflow below it.
+    /// The largest position. Below it, a position plus the length of a segment does not overflow.
     package static let last = LogPosition(1 << 62 - LogPosition.unit)
-    /// Groups begin at multiples of it.
+    /// Commit groups begin at multiples of this number of bytes.
     static let unit: UInt64 = 4096
 
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -17,10 +17,10 @@ package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConverti
     package var description: String { "@\(rawValue)" }
 }
 
-/// A boundary between two groups of the log, with the check of the last frame before it.
+/// A boundary between two commit groups in the log, with the check of the last frame before it.
 package struct LogMark: Hashable, Sendable, CustomStringConvertible {
     package var position: LogPosition
-    /// Seeds the check of the next frame.
+    /// The check of the last frame before the position. It is the seed for the check of the next frame.
     package var check: UInt64
 
     /// The beginning of the log of a new store.
@@ -38,7 +38,7 @@ package struct LogMark: Hashable, Sendable, CustomStringConvertible {
 package struct LogSegmentNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 
-    /// The largest number that a file name of 16 digits can carry.
+    /// The largest number that fits in a file name of 16 digits.
     package static let last = LogSegmentNumber(9_999_999_999_999_999)
 
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }

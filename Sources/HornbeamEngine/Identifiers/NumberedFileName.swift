@@ -1,6 +1,6 @@
 // Numbers as text: in the names of files, and in messages and dumps.
 
-/// `prefix` followed by 16 decimal digits, so that names sort as their numbers do.
+/// `prefix` followed by 16 decimal digits, so that names and numbers have the same order.
 func numberedFileName(_ prefix: String, _ number: UInt64) -> String {
     let digits = String(number)
     return prefix + String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
@@ -14,7 +14,7 @@ func number(ofFileName name: String, prefix: String) -> UInt64? {
     return UInt64(digits)
 }
 
-/// Sixteen digits, for checks in messages and dumps.
+/// Sixteen hexadecimal digits, for checks in messages and dumps.
 func hexadecimal(_ value: UInt64) -> String {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits

@@ -1,6 +1,6 @@
 // The number of a page file. It names the file, is the upper half of a page's address, and is never reused.
 
-/// Names one page file of a store: 1 … 2³¹ − 1.
+/// The number of one page file of a store: 1 … 2³¹ − 1.
 package struct PageFileNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt32
 

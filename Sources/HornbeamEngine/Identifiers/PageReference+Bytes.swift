@@ -4,7 +4,7 @@ extension PageReference {
     /// The size of a stored reference.
     package static let bytes = 24
 
-    /// The reference stored at an offset. All bits are accepted; reading the record verifies them.
+    /// Decodes the reference stored at an offset. Accepts any bits; they are verified when the record is read.
     package init(in buffer: UnsafeRawBufferPointer, at offset: Int) {
         self.init(
             address: unsafe buffer.integer(at: offset), stamp: unsafe buffer.integer(at: offset + 8),

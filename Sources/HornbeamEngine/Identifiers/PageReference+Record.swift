@@ -1,7 +1,7 @@
 // The fields of a page reference that describe its record.
 
 extension PageReference {
-    /// The bit of `flags` for a blob of several chunks: the record is their index.
+    /// The bit of `flags` for an index record, which lists the chunks of a blob.
     package static let blobIndexFlag: UInt16 = 1
 
     package init(file: PageFileNumber, offset: UInt64, recordBytes: Int, flags: UInt16 = 0, check: UInt64, count: UInt64) {
@@ -15,7 +15,7 @@ extension PageReference {
 
     package var file: PageFileNumber { PageFileNumber(UInt32(truncatingIfNeeded: address >> 32)) }
     package var offset: UInt64 { (address & 0xFFFF_FFFF) << 3 }
-    /// Header, stored payload and padding: what the record occupies in its file.
+    /// The length of the record in its file: header, stored payload and padding.
     package var recordBytes: Int { Int(stamp & 0xFFFF) << 3 }
     package var flags: UInt16 { UInt16(truncatingIfNeeded: stamp >> 16) }
     /// The upper half of the record's check; the lower half is zero.

@@ -1,14 +1,14 @@
-// The reference from one page to another: 24 bytes with the page's place, its check, and the number of entries below it. In memory the
-// first word may name a frame of the pool instead, for a page that is not on disk yet.
+// The reference from one page to another: 24 bytes with the page's address, its check, and the number of entries below it. For a page
+// that is not on disk yet, the first word names a frame of the pool instead.
 
-/// The place and the check of a page, with the number of entries at and below it.
+/// The address and the check of a page, with the number of entries in it and below it.
 @usableFromInline
 package struct PageReference: Hashable, Sendable, BitwiseCopyable {
-    /// File number (high 32 bits, below 2³¹) and offset / 8 (low 32); or bit 63 and a frame number.
+    /// On disk: file number (high 32 bits, below 2³¹) and offset / 8 (low 32). In memory: bit 63 and a frame number.
     @usableFromInline package var address: UInt64
-    /// stored bytes / 8 (bits 0–15), flags (16–31), high half of the page's check (32–63).
+    /// Record bytes / 8 (bits 0–15), flags (16–31), high half of the page's check (32–63).
     @usableFromInline package var stamp: UInt64
-    /// Entries at and below the page; for a blob, its length in bytes.
+    /// The number of entries in the page and below it; for a blob, its length in bytes.
     @usableFromInline package var count: UInt64
 
     @usableFromInline package init(address: UInt64, stamp: UInt64, count: UInt64) {
@@ -17,6 +17,6 @@ package struct PageReference: Hashable, Sendable, BitwiseCopyable {
         self.count = count
     }
 
-    /// An empty tree.
+    /// The root of an empty tree.
     @usableFromInline package static let empty = PageReference(address: 0, stamp: 0, count: 0)
 }

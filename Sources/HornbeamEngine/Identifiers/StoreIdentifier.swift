@@ -1,6 +1,6 @@
 // The identity of a store: sixteen random bytes, fixed at creation and stored in every meta block and log segment.
 
-/// Identifies a store among all others.
+/// The identity of a store.
 package struct StoreIdentifier: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64

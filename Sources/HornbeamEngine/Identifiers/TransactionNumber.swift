@@ -1,4 +1,4 @@
-// The number of a committed transaction. It counts up through the life of a store.
+// The number of a committed transaction. It increases by one with each commit of a store.
 
 /// Numbers the committed transactions of a store in order.
 package struct TransactionNumber: Hashable, Sendable, Comparable, CustomStringConvertible {

@@ -1,10 +1,10 @@
 // The number of a tree within its store. It is not reused after the tree is dropped.
 
-/// Names one tree of a store.
+/// The number of one tree of a store.
 package struct TreeID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt32
 
-    /// The largest number that a page header can carry.
+    /// The largest number that fits in a page header.
     package static let max = TreeID(0xFF_FFFF)
 
     package init(_ rawValue: UInt32) { self.rawValue = rawValue }

@@ -1,4 +1,4 @@
-// Reads all pages of a version and reports errors of structure, order, counts, checksums and space.
+// Reads all pages of a version and reports errors of structure, order, counts and checksums.
 
 /// The result of a check.
 package struct CheckReport: Sendable, Equatable {
@@ -6,17 +6,17 @@ package struct CheckReport: Sendable, Equatable {
     package var pages = 0
     package var entries = 0
     package var blobs = 0
-    /// One sentence each; empty for a sound store.
+    /// A sentence for each problem. Empty if the store is undamaged.
     package var problems: [String] = []
 
     package init() {}
 }
 
 extension Engine {
-    /// Checks every page, tree and blob of the newest version, and the live bytes of each page file.
+    /// Checks every page, tree and blob of the newest version.
     ///
-    /// Reads the whole store. `progress` receives the entries checked and their total. Problems are collected, not thrown. Throws only if the store
-    /// is closed or the work is cancelled.
+    /// Reads the whole store. `progress` receives the number of checked entries and of all entries. Problems are collected, not thrown. Throws only
+    /// if the store is closed or the work is cancelled.
     package func check(progress: ProgressReport? = nil) throws(EngineError) -> CheckReport {
         let snapshot = try snapshot(isPinned: true)
         let check = VersionCheck(snapshot, progress: progress)
@@ -52,11 +52,11 @@ private final class VersionCheck {
     }
 
     private func problem(_ tree: TreeRecord, _ text: String) {
-        // The description of an error is a sentence already.
+        // A text that ends with the message of an error has a full stop already.
         report.problems.append("Tree \(tree.name.isEmpty ? "of named values" : tree.name) \(text)" + (text.hasSuffix(".") ? "" : "."))
     }
 
-    /// The keys that may lie below a link: from `lower` on, below `upper`.
+    /// The permitted keys below a link: at least `lower` and below `upper`.
     private struct Bounds {
         var lower: [UInt8] = []
         var upper: [UInt8]?
@@ -66,13 +66,13 @@ private final class VersionCheck {
         }
     }
 
-    /// A link and the keys that may lie below it.
+    /// A link and the permitted keys below it.
     private struct Link {
         var child: PageReference
         var bounds: Bounds
     }
 
-    /// Checks a page and what is below it; each page in an epoch of its own, so that large stores do not fill the pool.
+    /// Checks a page and the pages below it. Enters a new epoch for each page, so that a check of a large store does not fill the pool.
     private func check(_ reference: PageReference, _ tree: TreeRecord, level: Int?, bounds: Bounds) throws(EngineError) {
         report.pages += 1
         let slot = pool.epochs.enter()
@@ -82,7 +82,7 @@ private final class VersionCheck {
         for link in links.below { try check(link.child, tree, level: links.level, bounds: link.bounds) }
     }
 
-    /// Checks one page; returns the links below it and their required level.
+    /// Checks one page. Returns its links and the level that the pages below it must have.
     private func checkPage(
         _ reference: PageReference, _ tree: TreeRecord, level: Int?, _ bounds: Bounds
     ) -> (below: [Link], level: Int) {
@@ -94,7 +94,7 @@ private final class VersionCheck {
         }
         let page = pool.page(frame)
         if let level, page.level != level {
-            problem(tree, "has a page of level \(page.level) where \(level) is due")
+            problem(tree, "has a page of level \(page.level) where \(level) is expected")
             return ([], 0)
         }
         if page.level > 0 { return (checkInner(SlottedNode(page), reference, tree, bounds), page.level - 1) }

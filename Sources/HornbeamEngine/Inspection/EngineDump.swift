@@ -1,7 +1,8 @@
 // Prints trees as text, for inspection and for bug reports.
 
 extension Engine {
-    /// Prints the structure of every tree (or one), one line for each node, with keys at its edges. Reads every inner page.
+    /// Passes lines of text about every tree, or one tree, to `line`: one line for each inner node and, with `leaves`, for each leaf with its first
+    /// and its last key. Reads every inner page.
     package func dump(tree name: String? = nil, leaves: Bool = false, to line: (String) -> Void) throws(EngineError) {
         let snapshot = try snapshot(isPinned: true)
         line("transaction \(snapshot.transaction), next object key \(snapshot.version.nextObjectKey)")

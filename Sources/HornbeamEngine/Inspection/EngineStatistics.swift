@@ -3,34 +3,34 @@
 /// The counts of an open store at one moment.
 package struct EngineStatistics: Sendable, Hashable {
     // Since the store was opened.
-    /// Transactions committed.
+    /// Committed transactions.
     package var commits = 0
-    /// Groups of transactions written to the log, and syncs of it.
+    // Commit groups that were written to the log, and syncs of the log.
     package var groups = 0
     package var syncs = 0
-    /// Bytes of redo logged, and of pages written by checkpoints.
+    // Bytes of redo records in the log; the number of checkpoints; bytes of pages that they wrote.
     package var logBytes = 0
     package var checkpoints = 0
     package var checkpointBytes: UInt64 = 0
 
     // Now.
     package var pageSize = 0
-    /// Frames of the buffer pool: the goal, those in use, and those with a page that is on disk.
+    // Frames of the buffer pool: the goal, those in use, and those with a page that is on disk.
     package var poolCapacity = 0
     package var poolInUse = 0
     package var poolCached = 0
-    /// Versions that are live, and nodes kept for old ones.
+    // Live versions, and replaced nodes that they need.
     package var liveVersions = 0
     package var waitingNodes = 0
-    /// Page files, their bytes, and their live bytes at the last checkpoint.
+    // Page files, their bytes, and their live bytes at the last checkpoint.
     package var pageFiles = 0
     package var pageFileBytes: UInt64 = 0
     package var liveBytes: UInt64 = 0
-    /// Bytes of page files that are kept only for versions that are read or retained.
+    /// Bytes of page files that exist only because versions are read or retained.
     package var pinnedBytes: UInt64 = 0
     /// Bytes of all files of the store.
     package var fileBytes: UInt64 = 0
-    /// How long ago the oldest version that is alive was replaced; nil when it is the newest.
+    /// The time since the oldest live version was replaced; nil if only the newest version is live.
     package var oldestSnapshotAge: Duration?
 
     package init() {}
@@ -66,7 +66,7 @@ extension Engine {
         var sum: UInt64 = 0
         for name in try fileSystem.list(path) {
             do throws(EngineError) { sum += try fileSystem.open(join(path, name), .read).size() } catch {
-                // Files appear and disappear while a store is written.
+                // A file may have been removed after the folder was listed.
                 guard error.code == .notAStore else { throw error }
             }
         }

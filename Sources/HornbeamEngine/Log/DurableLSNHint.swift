@@ -1,14 +1,14 @@
-// The durable LSN hint: the durable position of the log, written to the file `lock` after each sync of the log. It covers the last group,
-// which no later group proves durable. It is never synced, so it may be missing or old, but it is never too high: a log that ends before
-// it has lost acknowledged commits.
+// The durable LSN hint: the durable position of the log, written to the file `lock` after each sync of the log. Each group in the log records
+// the durable position before it; only the hint records that the last group is durable. The hint is never synced, so it may be missing or
+// old. It is never too high: a log that ends before the hint has lost acknowledged commits.
 //
 //      0          8                  16        24        32
 //      +----------+------------------+---------+---------+
 //      | reserved | durable position |  check  | process |
 //      +----------+------------------+---------+---------+
 //
-// The writer, which holds the lock of `meta`, also writes its process number, for the error messages of other openings. The check is XXH64
-// of the position, seeded with the store's identifier. The hint is written when a store is opened for writing, so that readers beside a
+// The writing process, which holds the lock of `meta`, also records its process number, which error messages of other processes name. The
+// check is XXH64 of the position, seeded with the store's identifier. Opening a store for writing writes the hint, so that readers beside a
 // writer always find one.
 
 internal import HornbeamThreads
@@ -24,13 +24,14 @@ package final class DurableLSNHint: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        /// Nil if the file cannot be opened, and from a failed write until the next one: commits do not fail because of the hint.
+        /// Nil if the file cannot be opened, or after a failed write. The next write opens it again. Commits do not fail because of the hint.
         var file: (any File)?
-        /// The largest position written here. The hint never decreases: a checkpoint may rewrite it during the sync of a commit.
+        /// The largest position written by this object. A checkpoint may write an older position during the sync of a commit; the hint must
+        /// not decrease.
         var largest = LogPosition.zero
     }
 
-    /// The hint in the lock file at a path, which exists.
+    /// The hint in the existing lock file at a path.
     package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier, readOnly: Bool = false) {
         self.path = path
         self.fileSystem = fileSystem
@@ -42,7 +43,7 @@ package final class DurableLSNHint: Sendable {
         }
     }
 
-    /// Attempts to read a hint whose check does not match: the writer may be writing it.
+    /// The number of attempts to read the hint. A check may not match because the writer is just writing.
     private static let attemptsMax = 5
 
     /// The stored position; nil if it cannot be read.
@@ -72,7 +73,7 @@ package final class DurableLSNHint: Sendable {
     /// Writes a position that a sync has just made durable.
     func note(_ position: LogPosition) { state.withLock { write(position, &$0) } }
 
-    /// Writes a position to the file at the path, and creates the file if it was removed: readers need the hint.
+    /// Writes a position to the file at the path, and creates the file if it was removed, because readers need the hint.
     func restore(_ position: LogPosition) {
         state.withLock { state in
             do throws(EngineError) {

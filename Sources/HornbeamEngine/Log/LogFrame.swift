@@ -5,18 +5,18 @@
 //      | kind      | payload bytes | position | transaction / durable / next | check     | payload ...
 //      +-----------+---------------+----------+------------------------------+-----------+---------------
 //
-// The check is XXH64 over bytes 0 ..< 24 and the payload, seeded with the check of the frame before (of the segment's
-// header for the first). The low 16 bits of the kind are the kind, bit 16 says that the payload is the raw size (4
-// bytes) and an LZ4 block.
+// The check is XXH64 over bytes 0 ..< 24 and the payload, seeded with the check of the preceding frame; for the first frame,
+// with the check of the segment's header. The low 16 bits of the kind are the kind. If bit 16 is set, the payload is the raw
+// size (4 bytes) and an LZ4 block.
 //
-//   group   begins the frames of one write, at a 4 KiB block boundary, and is padded with zeros to one. The third field is the
-//           position before which everything was durable at that time. Payload: the group's own check, seeded with the
-//           segment's header and the position alone, so that the frame can be verified where the chain is broken; the
-//           bytes of the group; and the check of the frame before it, which ties a segment to the one before.
-//   part    a piece of a transaction; more follow.
-//   commit  the last or only piece of a transaction; the third field is its number.
-//   seal    after the last group of a segment, at a block boundary: the next segment, named by the third field, exists.
-//           Payload as in a group frame. Written after the next segment is durable, and not part of the chain.
+//   group   begins the frames of one write, at a 4 KiB block boundary. Zeros after the last frame fill the last block. The third
+//           field is the durable position at the time of the write. Payload: a second check, seeded only with the check of the
+//           segment's header and the position, so that the frame can be verified even if preceding frames are damaged; the
+//           number of bytes of the group; and the check of the preceding frame, which may be in the preceding segment.
+//   part    a piece of a transaction that is not its last.
+//   commit  the last or only piece of a transaction. The third field is the transaction's number.
+//   seal    after the last group of a segment, at a block boundary. The third field is the number of the next segment, which
+//           exists. Payload as in a group frame. Written after the next segment is durable. The next frame is not chained to it.
 
 /// The kinds of frame.
 enum LogFrameKind: UInt32 {
@@ -30,12 +30,12 @@ enum LogFrameKind: UInt32 {
 struct LogFrame {
     static let headerBytes = 32
     static let compressedFlag: UInt32 = 1 << 16
-    /// Raw bytes in one part of a transaction.
+    /// The largest number of raw bytes in one frame.
     static let partBytesMax = 1 << 20
     /// Header and payload of a group frame.
     static let groupFrameBytes = headerBytes + groupPayloadBytes
     static let groupPayloadBytes = 24
-    /// In the payload, after the group's own check.
+    /// The offset of the number of bytes of a group, which follows the frame's own check.
     static let groupBytesOffset = headerBytes + 8
     static let previousCheckOffset = groupBytesOffset + 8
     static let blockBytes = 4096
@@ -51,10 +51,10 @@ struct LogFrame {
     var isCompressed = false
     var payloadBytes: Int
     var position: LogPosition
-    /// Transaction number, durable position or next segment.
+    /// The third field: a transaction number, a durable position or the number of the next segment.
     var value: UInt64
 
-    /// Header and padded payload.
+    /// The length of the frame: header and padded payload.
     var bytes: Int { LogFrame.headerBytes + LogFrame.padded(payloadBytes) }
 
     static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
@@ -67,7 +67,7 @@ struct LogFrame {
         self.value = value
     }
 
-    /// Writes the header before a payload that is in place already, and returns the check.
+    /// Writes the header before the payload, which must be in the buffer already, and returns the check.
     func encode(into frame: UnsafeMutableRawBufferPointer, seed: UInt64) -> UInt64 {
         assert(frame.count >= bytes, "A frame fits its place.")
         unsafe encodeFields(into: frame)
@@ -83,7 +83,7 @@ struct LogFrame {
         unsafe frame.set(value, at: LogFrame.valueOffset)
     }
 
-    /// Writes a whole group or seal frame. `previous` is the check before it, and also the seed except at the start of a segment.
+    /// Writes a whole group or seal frame. `previous` is the check of the preceding frame. The seed is the same, except at the start of a segment.
     func encodeSelfChecked(
         into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, previous: UInt64, segment: UInt64, seed: UInt64
     ) -> UInt64 {
@@ -100,8 +100,8 @@ struct LogFrame {
             frame.part(0..<checkOffset), frame.part(headerBytes..<headerBytes + payloadBytes), seed: seed)
     }
 
-    /// The check of a group frame by itself: its fields, the group's bytes and the check before it. `segment`, here and below, is the check of
-    /// the segment's header. It excludes frames that the file held as an earlier segment.
+    /// The own check of a group or seal frame: over its fields and the rest of its payload. Here and below, `segment` is the check of the segment's
+    /// header. It differs after recycling, so older frames in a recycled file do not match.
     static func selfCheck(_ frame: UnsafeRawBufferPointer, segment: UInt64, position: LogPosition) -> UInt64 {
         unsafe XXH64.hash(
             frame.part(0..<checkOffset), frame.part(groupBytesOffset..<groupFrameBytes),
@@ -125,7 +125,7 @@ struct LogFrame {
         return unsafe stored == selfCheck(bytes, segment: segment, position: position) ? frame : nil
     }
 
-    /// The mark before the group frame at the start of a segment; nil if there is no such frame.
+    /// The mark at which a segment's first group begins; nil if there is no valid group frame.
     static func decodeStart(_ bytes: UnsafeRawBufferPointer, segment: UInt64) -> LogMark? {
         guard let position = unsafe fields(bytes)?.position, position.rawValue % UInt64(blockBytes) == 0, position.rawValue < 1 << 62,
             unsafe decodeSelfChecked(bytes, segment: segment, position: position)?.kind == .group

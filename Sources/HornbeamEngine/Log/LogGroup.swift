@@ -1,21 +1,21 @@
-// A group of the log, with all frames verified against the chain.
+// A commit group that was read from the log: its frames are complete, and each check matches its predecessor.
 
 /// A complete, verified group.
 struct LogGroup {
     private struct Placed {
         var frame: LogFrame
-        /// Where the payload begins.
+        /// The offset of the payload.
         var offset: Int
     }
 
     private let bytes: [UInt8]
     private let frames: [Placed]
     private let path: String
-    /// The position before which everything was durable when the group was written.
+    /// The durable position at the time when the group was written.
     let durable: LogPosition
     let end: LogMark
 
-    /// Nil unless `count` bytes are exactly a group frame and complete transactions.
+    /// Nil unless the first `count` bytes are a group frame and complete transactions, without a rest.
     init?(decoding bytes: [UInt8], count: Int, at position: LogPosition, seed: UInt64, path: String) {
         var check = seed
         var placed: [Placed] = []
@@ -51,7 +51,7 @@ struct LogGroup {
                 throw EngineError(
                     .damaged,
                     "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "
-                        + "which cannot be. Restore the store from a backup.", path: path)
+                        + "which is out of range. Restore the store from a backup.", path: path)
             }
             if placed.frame.kind == .commit && isWhole && !placed.frame.isCompressed {
                 unsafe try bytes.withBytes { (buffer) throws(EngineError) in
@@ -90,7 +90,7 @@ struct LogGroup {
 }
 
 extension LogGroup: CustomStringConvertible {
-    /// One line for the group and one for each frame.
+    /// A line for the group and a line for each frame.
     var description: String {
         var lines = ["group durable \(durable), \(frames.count) frames, ends \(end)"]
         for placed in frames {

@@ -1,8 +1,8 @@
 // Lays out one group of transactions in a buffer: the group frame, the transactions' frames, and zeros to the end of the block.
 
-/// Encodes a group. Afterwards `check` is the value of the chain at its end.
+/// Encodes a group. Afterwards `check` is the check of its last frame.
 struct LogGroupEncoder {
-    /// Payloads of at least this size are compressed.
+    /// Smaller payloads are not compressed.
     static let compressionMin = 512
 
     private let start: LogMark
@@ -10,10 +10,10 @@ struct LogGroupEncoder {
     private let durable: LogPosition
     private let compresses: Bool
     private(set) var check: UInt64
-    /// Bytes before the zeros at the end.
+    /// The number of bytes before the zeros at the end.
     private(set) var used = 0
 
-    /// `segment` is the check of the segment's header, `seed` the check before the group, or the header's at the start of a segment.
+    /// `segment` is the check of the segment's header. `seed` is the check of the preceding frame, or of the header at the start of a segment.
     init(at start: LogMark, seed: UInt64, segment: UInt64, durable: LogPosition, compresses: Bool) {
         self.start = start
         self.segment = segment
@@ -34,9 +34,9 @@ struct LogGroupEncoder {
 
     private static func blocks(_ count: Int) -> Int { (count + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1) }
 
-    /// Returns the bytes used, a multiple of 4 KiB. The buffer holds at least `bound` bytes.
+    /// Encodes a group and returns its length, a multiple of 4 KiB. The buffer must have at least `bound` bytes.
     mutating func encode(_ group: some Collection<TransactionRecord>, into buffer: WriteBuffer) -> Int {
-        // The group frame holds the group's length and seeds the chain, so the lengths are computed before the checks.
+        // The group frame comes first and contains the group's length, so all lengths are computed before the checks.
         used = LogFrame.groupFrameBytes
         var frames: [LogFrame] = []
         for record in group { place(record, into: buffer, &frames) }
@@ -67,7 +67,7 @@ struct LogGroupEncoder {
         } while done < count
     }
 
-    /// Stores a payload behind room for its header; returns the stored bytes and whether they are compressed.
+    /// Stores a payload after the bytes of its header. Returns the number of stored bytes and whether they are compressed.
     private func store(_ payload: UnsafeRawBufferPointer, in buffer: WriteBuffer) -> (Int, Bool) {
         let place = used + LogFrame.headerBytes
         let goal = payload.count * 9 / 10 - 4
@@ -88,7 +88,7 @@ struct LogGroupEncoder {
         for index in 0..<padding.count { unsafe padding[index] = 0 }
     }
 
-    /// Writes the headers, chaining the checks.
+    /// Writes the headers. Each check is the seed of the next one.
     private mutating func seal(_ frames: [LogFrame], _ buffer: WriteBuffer) {
         let group = LogFrame(
             kind: .group, payloadBytes: LogFrame.groupPayloadBytes, position: start.position, value: durable.rawValue)

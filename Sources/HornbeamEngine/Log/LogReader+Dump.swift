@@ -1,7 +1,7 @@
-// A segment as text, for inspection: header, groups, frames, and the bytes after the chain's end.
+// A segment as text, for inspection: header, groups, frames, and the bytes after the last valid group.
 
 extension LogReader {
-    /// Prints one line for the header, each group and each frame of a segment, and one for the bytes after the last.
+    /// Passes lines of text to `line`: one for the header, each group and each frame of a segment, and one for the bytes after the last group.
     package func dump(_ number: LogSegmentNumber, to line: (String) -> Void) throws(EngineError) {
         let segment = try open(number)
         let header = segment.header

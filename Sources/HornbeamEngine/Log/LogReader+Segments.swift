@@ -1,7 +1,7 @@
-// Finds the segments that a replay reads, and refuses missing, foreign and truncated segments.
+// Finds the segments that a replay reads, and throws for missing, foreign and truncated segments.
 
 extension LogReader {
-    /// The segments from the one that holds the mark on, verified to follow each other.
+    /// The segments that a replay reads, in order; the first one contains the mark. Verifies that no number is missing.
     func openSegments(
         from oldest: LogSegmentNumber, mark: LogMark, cleanlyClosed: Bool
     ) throws(EngineError) -> [LogSegment] {
@@ -20,8 +20,8 @@ extension LogReader {
         return try relevant(chain, mark, cleanlyClosed: cleanlyClosed)
     }
 
-    /// Drops the segments that end before the mark, and empty ones before others: a crash leaves a segment without a group, or with an
-    /// incomplete one, and the next segment then begins at the same position. Segments without a group at the end stay.
+    /// Drops segments that end before the mark, and empty segments except those at the end. After a crash, the last segment may have no group, or
+    /// an incomplete one; the writer then continues in a new segment, which begins at the same position.
     private func relevant(_ chain: [LogSegment], _ mark: LogMark, cleanlyClosed: Bool) throws(EngineError) -> [LogSegment] {
         guard let start = chain.lastIndex(where: { $0.start.map { $0.position <= mark.position } ?? false }) else {
             guard let first = chain.lazy.compactMap(\.start).first?.position else {

@@ -1,11 +1,13 @@
-// Reads the log: finds the segments, verifies that they belong to the store and follow each other, and delivers every transaction from a
-// mark on, in complete groups.
+// Reads the log: finds the segments, verifies that they belong to the store and follow each other, and passes every transaction after a
+// mark to the caller, in complete groups.
 //
-// The end of the log and damage look alike where the chain of checks breaks. It is damage if later bytes prove that the missing part was
-// durable. Such a proof is a group in a later segment (begun only when everything before it was durable), a later group of the same
-// segment whose own check is valid and that names a durable position beyond the break, a seal whose segment is missing, or a durable
-// position known from elsewhere. With a proof the reader throws `logDamaged` and nothing is cut. Without one the rest is the torn tail of
-// writes that were never acknowledged.
+// A frame whose check does not match is either the end of the log or damage. It is damage if something proves that it was durable:
+// - a group in a later segment, since a segment begins only when everything before it is durable;
+// - a later group of the same segment whose own check is valid and whose durable position is beyond the frame;
+// - a seal whose segment is missing;
+// - a durable position that the caller knows, such as the durable LSN hint.
+// With a proof the reader throws `logDamaged`, and no file is changed. Otherwise the frame and the bytes after it are a torn write that was
+// never acknowledged.
 
 /// Reads the log of one store.
 package final class LogReader: Sendable {
@@ -14,7 +16,7 @@ package final class LogReader: Sendable {
     let store: StoreIdentifier
     private let listing: [String]?
 
-    /// `listing` holds the names in the folder, if the caller knows them and the folder does not change.
+    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change.
     package init(directory: String, fileSystem: any FileSystem, store: StoreIdentifier, listing: [String]? = nil) {
         self.listing = listing
         self.directory = directory
@@ -22,19 +24,18 @@ package final class LogReader: Sendable {
         self.store = store
     }
 
-    /// The segments present, by number.
+    /// The numbers of the existing segments, in order.
     package func segments() throws(EngineError) -> [LogSegmentNumber] {
         try fileSystem.list(directory, known: listing).compactMap(LogSegmentNumber.init(fileName:)).sorted()
     }
 
-    /// Calls `body` with each transaction logged at or after `mark`, in order, and the end of its group. Returns the end of the log. Writes
-    /// nothing.
+    /// Calls `body` with each transaction logged at or after `mark`, in order, and with the end of its group. Returns the end of the log. Changes
+    /// no file.
     ///
-    /// Ignores segments before `oldest`. All segments may be missing only if the store was `cleanlyClosed`. `knownDurable` is a position known
-    /// from elsewhere to have been durable. Throws `logDamaged` when acknowledged commits are missing, possibly after some transactions were
-    /// delivered.
+    /// Ignores segments before `oldest`. All segments may be missing only if the store was `cleanlyClosed`. `knownDurable` is a durable
+    /// position that the caller knows. Throws `logDamaged` when acknowledged commits are missing, possibly after calls of `body`.
     ///
-    /// `limit` ends the reading at a durable position. The bytes after it are not read, since a writer may be writing them.
+    /// With a `limit`, which must be a durable position, reading ends there, because a writer may be writing the bytes after it.
     package func replay(
         from mark: LogMark, oldest: LogSegmentNumber, cleanlyClosed: Bool, knownDurable: LogPosition = .zero,
         upTo limit: LogPosition? = nil,
@@ -81,12 +82,12 @@ package final class LogReader: Sendable {
             guard end.mark == nextStart else {
                 throw .logDamaged(
                     from: end.mark.position, to: max(nextStart.position, end.mark.position),
-                    "the log breaks off before the segment \(next.header.number) that follows", path: segment.file.path)
+                    "the log ends before the next segment, \(next.header.number)", path: segment.file.path)
             }
             seed = next.header.check
         }
         guard limit == nil else { return }
-        // The segments after the last one are preallocated: without a group, or with one that did not reach the disk completely.
+        // The segments after the last group are preallocated: they have no group, or one that was not written completely.
         let unused = chain[begun.endIndex...]
         try begun.last?.checkEnd(at: end.mark.position, isFollowed: !unused.isEmpty)
         for (index, segment) in zip(unused.indices, unused) {

@@ -4,10 +4,10 @@
 struct LogSegment {
     let file: any File
     let header: LogSegmentHeader
-    /// The end of the log when the segment's first group was written; nil if it has no group.
+    /// The mark at which the segment's first group begins; nil if it has no group.
     let start: LogMark?
 
-    /// Takes the start from the first frame, if that frame's own check is valid.
+    /// Reads the start from the first frame, if that frame's own check is valid.
     init(file: any File, header: LogSegmentHeader) throws(EngineError) {
         var block = [UInt8](repeating: 0, count: LogFrame.groupFrameBytes)
         _ = unsafe try block.withMutableBytes { (bytes) throws(EngineError) in
@@ -17,7 +17,7 @@ struct LogSegment {
         self.init(file: file, header: header, start: start)
     }
 
-    /// The same segment under the assumption that its first group follows a mark.
+    /// The same segment with a given start, for a segment whose first group is incomplete.
     func beginning(at mark: LogMark) -> LogSegment { LogSegment(file: file, header: header, start: mark) }
 
     private init(file: any File, header: LogSegmentHeader, start: LogMark?) {
@@ -32,7 +32,7 @@ struct LogSegment {
         return LogSegmentHeader.offset(of: position, from: start.position)
     }
 
-    /// The complete group at a position; nil if the bytes there are no complete group of the chain.
+    /// The group at a position; nil if the bytes are no complete group, or if its checks do not match.
     func group(at position: LogPosition, seed: UInt64) throws(EngineError) -> LogGroup? {
         guard let first = try bytes(at: position, count: LogFrame.blockBytes) else { return nil }
         guard let length = groupBytes(first, position, seed: seed) else { return nil }
@@ -41,7 +41,7 @@ struct LogSegment {
         return LogGroup(decoding: whole, count: length, at: position, seed: seed, path: file.path)
     }
 
-    /// The length in the group frame at the start of the bytes; nil if the frame does not belong to the chain.
+    /// The length in the group frame at the start of the bytes; nil if a check of the frame does not match.
     private func groupBytes(_ block: [UInt8], _ position: LogPosition, seed: UInt64) -> Int? {
         unsafe block.withBytes { bytes in
             guard let (frame, _) = unsafe LogFrame.decode(bytes, seed: seed), frame.kind == .group,
@@ -52,7 +52,7 @@ struct LogSegment {
         }
     }
 
-    /// Bytes from a position on; nil when they would reach beyond the segment.
+    /// The bytes at a position; nil if the segment or its file ends before them.
     func bytes(at position: LogPosition, count: Int) throws(EngineError) -> [UInt8]? {
         let offset = offset(of: position)
         guard offset <= header.segmentBytes, UInt64(count) <= header.segmentBytes - offset else { return nil }
@@ -61,8 +61,8 @@ struct LogSegment {
         return done == count ? buffer : nil
     }
 
-    /// Throws `logDamaged` if a frame after the end of the log proves that more was durable. `isFollowed`: the next segment exists, without a
-    /// group.
+    /// Throws `logDamaged` if a frame after the end of the log proves that a longer log was durable. `isFollowed`: a next segment exists, which
+    /// has no group.
     func checkEnd(at end: LogPosition, isFollowed: Bool) throws(EngineError) {
         guard let start else { return }
         var position = end
@@ -89,7 +89,7 @@ struct LogSegment {
                     return (position, "the segment \(LogSegmentNumber(frame.value)) that follows is missing")
                 }
                 if frame.value > end.rawValue {
-                    return (LogPosition(frame.value), "a later group says that they were durable")
+                    return (LogPosition(frame.value), "a later group records that they were durable")
                 }
             }
             return nil

@@ -5,9 +5,9 @@
 //      | "HBEAMLOG" | version | reserved | store (2× 64) | number | salt | segment bytes |               | check |
 //      +------------+---------+----------+---------------+--------+------+---------------+---------------+-------+
 //
-// The check is XXH64 of the 4,088 bytes before it and seeds the check of the segment's first frame, so a frame belongs to one segment of
-// one store. The first group, not the header, holds the position at which the segment begins. So a segment can be preallocated, and the
-// first group needs no extra sync.
+// The check is XXH64 of the 4,088 bytes before it. It is the seed for the check of the segment's first frame, so frames are valid in this
+// segment of this store only. The header does not contain the position of the first group; the group itself does. So the header of a
+// preallocated segment is complete before that position is known, and the first group needs no extra sync.
 
 /// The header of a log segment.
 struct LogSegmentHeader: Hashable {
@@ -30,7 +30,7 @@ struct LogSegmentHeader: Hashable {
     var store: StoreIdentifier
     var number: LogSegmentNumber
     var salt: UInt64
-    /// The length of the whole file, fixed when it is made.
+    /// The length of the whole file. It never changes.
     var segmentBytes: UInt64
     var check: UInt64 = 0
 
@@ -59,7 +59,7 @@ struct LogSegmentHeader: Hashable {
         unsafe block.set(check, at: LogSegmentHeader.checkOffset)
     }
 
-    /// Decodes the header in an untrusted block of exactly 4 KiB. Throws the name of the first wrong field.
+    /// Decodes the header in an untrusted block of 4 KiB. Throws the name of the first wrong field.
     init(decoding block: UnsafeRawBufferPointer) throws(LogFault) {
         guard unsafe block.integer(at: 0, as: UInt64.self) == LogSegmentHeader.magic else { throw .header("magic number") }
         let check = unsafe block.integer(at: LogSegmentHeader.checkOffset, as: UInt64.self)
@@ -82,7 +82,7 @@ struct LogSegmentHeader: Hashable {
 
 /// The reason why a segment cannot be read.
 enum LogFault: Error {
-    /// A field of the header.
+    /// A field of the header is wrong.
     case header(String)
     case newer(UInt32)
 }

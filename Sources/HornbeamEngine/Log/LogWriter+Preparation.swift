@@ -1,12 +1,12 @@
-// Preallocates the next segment with header and name, so that the commit which switches to it does not wait. The segment is recycled from
-// a released one, or a new file.
+// Preallocates the next segment with header and name, so that the commit which switches to it does not wait. The file is a recycled segment
+// or a new file.
 //
-// Segments are recycled because unlinking a file delays commits where the file system reports freed blocks to the device: it does so in a
-// commit of its journal, and the next sync waits for that commit.
+// Segments are recycled because unlinking a file can delay commits. Some file systems report freed blocks to the device in a commit of their
+// journal, and the next sync waits for it.
 //
 // Invariants:
-// - Only segments that this writer began are recycled, and only after no state of the meta file needs them.
-// - Their old content belongs to no later segment, since the checks of its groups depend on another header.
+// - Only segments that this writer began are recycled, and only when no state of the meta file needs them.
+// - Old groups in a recycled file are invalid, since their checks depend on the file's previous header.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -26,7 +26,7 @@ package struct PreparedSegment {
     /// A released segment that is kept for recycling.
     struct Recycled {
         private static let prefix = "spare-"
-        /// The number that a checkpoint releases as a rule. More would make the log longer than at its peak.
+        /// The usual number of segments that a checkpoint releases. With more, released segments would need more space than the log.
         static let countMax = 4
 
         var number: UInt64
@@ -35,7 +35,7 @@ package struct PreparedSegment {
 
         init(_ header: LogSegmentHeader) { (number, bytes) = (header.number.rawValue, Int(header.segmentBytes)) }
 
-        /// A segment that an earlier writer left; nil if the name is of another kind.
+        /// A recycled segment of an earlier writer; nil if the file name has another form.
         init?(leftBehind name: String) {
             guard let number = HornbeamEngine.number(ofFileName: name, prefix: Recycled.prefix) else { return nil }
             (self.number, bytes) = (number, 0)
@@ -45,7 +45,7 @@ package struct PreparedSegment {
     /// Whether a file is a segment under preallocation, or one kept for recycling.
     package static func isName(_ name: String) -> Bool { name == fileName || Recycled(leftBehind: name) != nil }
 
-    /// Whether a segment of one length can be recycled as one of another: wanted lengths follow the size of the store.
+    /// Whether a segment of `bytes` can be recycled where `wanted` bytes are needed. Segments grow and shrink with the store.
     static func fits(_ bytes: Int, _ wanted: Int) -> Bool { bytes >= wanted / 4 * 3 && bytes <= wanted / 4 * 5 }
 }
 
@@ -66,8 +66,8 @@ extension LogWriter {
         }
     }
 
-    /// Unlinks segments that are kept for recycling, by default all; false if there was none. A segment that cannot be unlinked is removed
-    /// with the whole log.
+    /// Unlinks segments that are kept for recycling, by default all; false if there was none. A segment that cannot be unlinked stays in the
+    /// folder until the whole log is removed.
     @discardableResult
     func releaseRecycledSegments(
         mayThrottle: () -> Bool = { false }, _ isDoomed: (PreparedSegment.Recycled) -> Bool = { _ in true }
@@ -76,7 +76,7 @@ extension LogWriter {
             defer { recycled.removeAll(where: isDoomed) }
             return recycled.filter(isDoomed)
         }
-        // After a replacement the names may belong to another store; the next append reports it.
+        // If the folder was replaced, the names may belong to another store. The next append throws for that.
         if doomed.isEmpty || !isStoreThere { return false }
         for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName), mayThrottle: mayThrottle) } catch {} }
         return true
@@ -89,11 +89,11 @@ extension LogWriter {
 
     // MARK: The prepared segment
 
-    /// Whether the next segment should be preallocated. False before the first append, so that a store which is only read is not written to.
+    /// Whether the next segment should be preallocated. False before the first append, so that opening and reading a store create no segment.
     /// Never waits.
     package var needsPreparedSegment: Bool { wantsPrepared.load(ordering: .relaxed) }
 
-    /// Preallocates the next segment, throttled; for a background thread. Throws `full` when the disk is full.
+    /// Preallocates the next segment with throttled writes, on a background thread. Throws `full` when the disk is full.
     package func prepareSegment() throws(EngineError) {
         let bytes = try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
@@ -112,7 +112,8 @@ extension LogWriter {
         }
     }
 
-    /// `mayBeShort`: accepts a segment of the least length. While the reserve is spent, the segment has that length.
+    /// Returns the prepared segment if it is long enough; otherwise makes one. With `mayBeShort`, makes a segment of the `least` length while the
+    /// reserve is spent, or when the disk has no space for `bytes`.
     func takePrepared(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> PreparedSegment {
         isCommitWaiting.store(true, ordering: .relaxed)
         defer { isCommitWaiting.store(false, ordering: .relaxed) }
@@ -138,20 +139,20 @@ extension LogWriter {
         }
     }
 
-    /// Keeps a segment that could not be begun for the next attempt.
+    /// Stores a prepared segment again, for the next attempt, after the switch to it has failed.
     func keepPrepared(_ ready: PreparedSegment) {
         prepared.withLock { $0 = ready }
         lacksPrepared.store(false, ordering: .relaxed)
     }
 
-    /// The next segment reuses its number, since no number may be missing in between, and its blocks.
+    /// Removes a prepared segment that is too short. The next segment gets its number, because no number may be missing.
     private func giveUp(tooShort prepared: PreparedSegment) {
         nextNumber.store(prepared.header.number.rawValue, ordering: .relaxed)
-        // If it remains, the next segment is renamed over it.
+        // If the file cannot be removed, the next segment replaces it by renaming.
         do throws(EngineError) { try fileSystem.remove(join(directory, prepared.header.number.fileName)) } catch {}
     }
 
-    /// On a full disk, releases the recycled segments that do not fit and tries again.
+    /// Makes a segment. On a full disk, unlinks all recycled segments and tries again.
     private func makeSegment(bytes: Int, atLeast least: Int = 0, isThrottled: Bool) throws(EngineError) -> PreparedSegment {
         do throws(EngineError) { return try makeSegmentOnce(bytes: bytes, atLeast: least, isThrottled: isThrottled) } catch {
             guard error.code == .full, releaseRecycledSegments() else { throw error }
@@ -159,8 +160,8 @@ extension LogWriter {
         return try makeSegmentOnce(bytes: bytes, atLeast: least, isThrottled: isThrottled)
     }
 
-    /// Makes the segment. After a failure nothing of it remains, and the next attempt uses the same number. Throws `durabilityLost`, and
-    /// removes and renames nothing, when the store's files were removed or replaced.
+    /// Makes the segment. After a failure its files are removed, and the next attempt uses the same number. If the store's files were removed or
+    /// replaced, throws `durabilityLost` without removing or renaming a file.
     private func makeSegmentOnce(bytes: Int, atLeast least: Int, isThrottled: Bool) throws(EngineError) -> PreparedSegment {
         let number = LogSegmentNumber(nextNumber.load(ordering: .relaxed))
         guard number <= .last else {
@@ -191,10 +192,10 @@ extension LogWriter {
         }
     }
 
-    /// Makes the file, from a recycled segment of about the wanted length if there is one, and returns its length.
+    /// Renames a recycled segment of about the wanted length, or else makes a new file, and returns its length.
     ///
-    /// A new file is filled with zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. The zeros need no sync of
-    /// their own; they are synced with the header.
+    /// A new file is filled with zeros: overwriting blocks syncs twice as fast as appending, and cannot run out of space. The zeros are synced
+    /// with the header.
     private func fill(_ path: String, bytes: Int, atLeast least: Int, isThrottled: Bool) throws(EngineError) -> Int {
         let used = try recycled.withLock { (recycled) throws(EngineError) -> PreparedSegment.Recycled? in
             guard let index = recycled.firstIndex(where: { PreparedSegment.fits($0.bytes, bytes) && $0.bytes >= least }) else { return nil }
@@ -219,8 +220,8 @@ extension LogWriter {
         return header
     }
 
-    /// Gives the segment its name, and opens it. A failed sync of the folder is final: a later successful sync would not prove that the names
-    /// of other files are durable.
+    /// Renames the segment to its final name, and opens it. A failed sync of the folder poisons the log: after it, a successful sync would not
+    /// prove that the names of other files are durable.
     private func name(_ path: String, _ number: LogSegmentNumber) throws(EngineError) -> any File {
         let named = join(directory, number.fileName)
         try lock?.verify()
@@ -229,7 +230,7 @@ extension LogWriter {
         return try fileSystem.open(named, .readWrite)
     }
 
-    /// The size of the buffer of zeros. `writeInPieces` decides how many bytes the device gets at once.
+    /// The size of the buffer of zeros. `writeInPieces` divides it further.
     private static let zerosAtOnce = 1 << 18
 
     private func writeZeros(to file: any File, _ length: Int, isThrottled: Bool) throws(EngineError) {

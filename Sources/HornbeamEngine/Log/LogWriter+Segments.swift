@@ -6,9 +6,9 @@ internal import Synchronization
 extension LogWriter {
     /// Switches to the next segment, which has room for a group.
     ///
-    /// As a rule it is preallocated, with a header and a durable name. The order of steps proves durability: first sync the old segment, then
-    /// write its seal, then the new segment's first group. So the group proves that everything before it is durable, and the seal that the
-    /// next segment exists.
+    /// Usually it is preallocated, with a header and a durable name. The steps have a fixed order: sync the old segment, write its seal, and
+    /// later write the first group of the new segment. So the group proves that everything before it is durable, and the seal proves that
+    /// the next segment exists.
     func beginSegment(for bound: Int, frees: Bool) throws(EngineError) {
         try syncing.withLock { (_) throws(EngineError) in
             try state.withLock { (state) throws(EngineError) in
@@ -64,7 +64,7 @@ extension LogWriter {
         }
     }
 
-    /// Sets the length that segments grow to, within the options. The first segment after an opening has a quarter of it.
+    /// Sets the length of a full segment, within the limits of the options. The first segment after an opening has a quarter of it.
     package func setSegmentBytesGoal(_ bytes: Int) {
         let goal = min(max(bytes, options.firstSegmentBytes), options.largestSegmentBytes)
         state.withLock { state in
@@ -75,14 +75,14 @@ extension LogWriter {
         }
     }
 
-    /// The segment being filled; nil before the first append.
+    /// The segment of the last group; nil before the first append.
     package var currentSegment: LogSegmentNumber? { state.withLock { $0.current?.header.number } }
 
     /// The number of the next segment. The meta file stores it.
     package var nextSegment: LogSegmentNumber { LogSegmentNumber(nextNumber.load(ordering: .relaxed)) }
 
-    /// The first segment that a replay from a position reads: the one that holds the position or ends there, since the first group of the next
-    /// one may not be durable. If this writer has no segment yet, the next one.
+    /// The first segment that a replay from a position reads: the segment that contains the position or ends there. (The first group of the
+    /// following segment may not be durable.) If this writer has no segment yet, the next segment.
     package func segment(holding position: LogPosition) -> LogSegmentNumber {
         state.withLock { state in
             let segment = state.begun.last { $0.first < position } ?? state.begun.first
@@ -90,15 +90,15 @@ extension LogWriter {
         }
     }
 
-    /// Whether this writer logged anything before a position. If not, a crash may leave its segments missing or without a group.
+    /// Whether this writer appended a group before a position. If not, its segments may be missing or empty after a crash.
     package func hasGroups(before position: LogPosition) -> Bool {
         state.withLock { state in state.begun.first.map { $0.first < position } ?? false }
     }
 
-    /// Releases the segments that no state of the meta file needs: keeps a few for recycling and unlinks the others.
+    /// Releases the segments before `limit`, which no state of the meta file needs: renames a few for recycling and unlinks the others.
     ///
-    /// Neither is synced: a segment that reappears after a crash under its old name is older than the oldest segment of the meta file, so it
-    /// is not read. While `mayThrottle` returns true, unlinked files release their blocks slowly.
+    /// Does not sync the folder. After a crash, a segment may have its old name again; it is not read, because its number is below the oldest
+    /// segment of the meta file. While `mayThrottle` returns true, blocks of unlinked files are released slowly.
     package func removeSegments(before limit: LogSegmentNumber, mayThrottle: () -> Bool = { false }) throws(EngineError) {
         let (own, wanted) = state.withLock { state in
             (state.begun.map(\.header).filter { $0.number < limit }, state.nextSegmentBytes)
@@ -109,7 +109,7 @@ extension LogWriter {
         state.withLock { $0.begun.removeAll { $0.header.number < limit } }
     }
 
-    /// Closes the writer. After it returns, no thread writes to the log.
+    /// Closes the writer. After the call, no thread writes to the log.
     package func close() {
         state.withLock { state in
             state.refusal = state.refusal ?? closedError
@@ -125,9 +125,9 @@ extension LogWriter {
 
     var closedError: EngineError { EngineError(.closed, "The log is closed. Open the store again.", path: directory) }
 
-    /// Closes the writer and unlinks the whole log, after the meta file says that no segment is needed.
+    /// Closes the writer and unlinks the whole log. Called when the meta file records that no segment is needed.
     ///
-    /// Throws, and unlinks nothing, when the writer was closed or poisoned before, or when the store's files were removed or replaced.
+    /// If the writer was closed or poisoned before, or the store's files were removed or replaced, throws and unlinks no file.
     package func removeAll() throws(EngineError) {
         try requireStore()
         close()

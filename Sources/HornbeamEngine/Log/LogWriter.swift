@@ -1,13 +1,13 @@
 // Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into preallocated blocks of a segment,
-// and one sync when asked.
+// and one sync when the caller requests it.
 //
 // Invariants:
-// - A group lies in one segment, and frames are chained by their checks.
-// - A segment gets its first group only when everything before it is durable.
+// - A group lies in one segment. The check of each frame is the seed of the next one.
+// - The first group of a segment is written only when everything before it is durable.
 // - A failed write or sync poisons the writer, since it is unknown which bytes are durable.
-// - Errors before the first write of a group (no space for the next segment) leave the writer unchanged. So does a full disk that refuses
-//   the write itself, as copy-on-write file systems may: the group is read back. If a byte is missing, no crash can restore it, and the
-//   next group overwrites it; otherwise the group counts as written.
+// - An error before the write of a group, such as no space for the next segment, leaves the writer unchanged.
+// - Copy-on-write file systems may find the disk full during the write itself. Then the group is read back. If all bytes are in the file, the
+//   group counts as written. Otherwise no crash can complete it, the writer stays unchanged, and the next group overwrites it.
 
 internal import HornbeamThreads
 internal import Synchronization
@@ -15,20 +15,20 @@ internal import Synchronization
 /// Writes the log of one store.
 package final class LogWriter: Sendable {
     struct State {
-        /// The segment being filled; nil until the first append.
+        /// The file of the current segment; nil until the first append.
         var file: (any File)?
         /// The end of the last group.
         var mark: LogMark
-        /// Seeds the next frame: the mark's check, or the header's at the start of a segment.
+        /// The seed for the check of the next frame: the mark's check, or the header's check at the start of a segment.
         var seed: UInt64
         var nextSegmentBytes: Int
-        /// The length that segments grow to.
+        /// The length of a full segment. The first segments are shorter.
         var segmentBytesGoal: Int
-        /// Segments begun by this writer, the one being filled at the end.
+        /// The segments with groups of this writer that are not released yet. The last one is the current segment.
         var begun: [BegunSegment] = []
         var current: BegunSegment? { begun.last }
         var buffer = WriteBuffer(bytes: 1 << 16)
-        /// The error that all later calls throw.
+        /// The error that all calls throw after the writer was closed or poisoned.
         var refusal: EngineError?
     }
 
@@ -50,38 +50,38 @@ package final class LogWriter: Sendable {
 
     /// Serialises syncs: of two concurrent syncs, only one would get the error.
     let syncing = Guarded(())
-    /// Guards the state of an append. Held across the write on purpose, since the next group's position depends on it.
+    /// Guards the state of the writer. Locked during the write on purpose, because the position of the next group depends on its success.
     let state: Guarded<State>
     /// The preallocated next segment.
     let prepared = Guarded<PreparedSegment?>(nil)
-    /// The number of the next segment; changed under the lock of `prepared`.
+    /// The number of the next segment. Changed only under the lock of `prepared`.
     let nextNumber: Atomic<UInt64>
-    /// Released segments that are kept for recycling; locked during renames. Segments that an earlier writer left have no length here, so
-    /// they are not recycled.
+    /// Released segments that are kept for recycling; locked during renames. Segments of an earlier writer have the length 0 here, so they are
+    /// never recycled.
     let recycled: Guarded<[PreparedSegment.Recycled]>
-    /// The prepared segment was taken and not replaced.
+    /// True after the writer began the prepared segment, until the next one is prepared.
     let lacksPrepared = Atomic(false)
-    /// Half of the current segment is used, so the next one should be preallocated. Earlier it would only take space.
+    /// True when the next segment should be preallocated: half of the current one is used. Earlier preallocation would waste space.
     let wantsPrepared = Atomic(false)
     /// The last preallocation met a full disk. The second half of the current segment is kept for transactions that free space.
     let lacksRoom = Atomic(false)
     /// Released on a full disk, for transactions that free more space.
     let reserve: SpaceReserve?
-    /// A commit waits for the next segment.
+    /// True while a commit waits for the next segment.
     let isCommitWaiting = Atomic(false)
-    /// No segment is made any more; set under the lock of `prepared`.
+    /// True after the writer was closed: no more segments are made. Set under the lock of `prepared`.
     let hasEnded = Atomic(false)
-    /// The folder may hold segments, or one under preallocation.
+    /// True if the folder may contain segments.
     let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
     private let durableHint: DurableLSNHint?
     /// The writer's lock of the store. Appends fail when its file was removed or replaced.
     let lock: (any FileLock)?
 
-    /// Continues a log in a new segment, which is made at the first append.
+    /// Continues a log in a new segment, which the first append makes.
     ///
-    /// Every durable position is written to `durableHint`. `end` and everything before it must be durable without the log's last segment: after
-    /// an unclean opening, write a checkpoint at `end` first.
+    /// Writes every durable position to `durableHint`. Everything before `end` must be durable: after recovery, write a checkpoint at `end`
+    /// first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), durableHint: DurableLSNHint? = nil,
@@ -105,7 +105,7 @@ package final class LogWriter: Sendable {
         nextNumber = Atomic(number.rawValue)
         durablePosition = Atomic(end.position.rawValue)
         self.durableHint = durableHint
-        // A store that is only read is not written to.
+        // The hint is not rewritten if it is right, so that opening and reading a store write nothing.
         if let durableHint, durableHint.position != end.position { durableHint.note(end.position) }
     }
 
@@ -123,7 +123,7 @@ package final class LogWriter: Sendable {
     /// The end of the last group.
     package var end: LogMark { state.withLock { $0.mark } }
 
-    /// Everything before this position is durable.
+    /// The durable position: everything before it is durable.
     package var durable: LogPosition {
         Interleaving.point("the durable position of the log")
         return LogPosition(durablePosition.load(ordering: .acquiring))
@@ -132,10 +132,10 @@ package final class LogWriter: Sendable {
     /// Whether a write or a sync of the log has failed. All later calls throw `durabilityLost`.
     package var isPoisoned: Bool { state.withLock { $0.refusal?.code == .durabilityLost } }
 
-    /// Appends transactions as one group, in one write, and returns the end of the group; durable after `sync()`.
+    /// Appends transactions as one group, in one write, and returns the end of the group. The group is durable after `sync()`.
     ///
-    /// Throws `full`, or another error of preallocation, with nothing logged. Throws `durabilityLost` when the write itself failed for another
-    /// reason than a full disk.
+    /// Throws `full`, or another error of preallocation, and then the log is unchanged. Throws `durabilityLost` when the write itself failed for
+    /// another reason than a full disk.
     package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
         precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
         let bound = LogGroupEncoder.bound(group)
@@ -151,14 +151,14 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Appends one transaction as a group and starts the device's write. Returns nil, and does nothing, if the current segment has no room.
-    /// Durable after `sync()`. Throws as `append` does.
+    /// Appends one transaction as a group and starts to send it to the device. Returns nil, and does nothing, if the current segment has no
+    /// room. The group is durable after `sync()`. Throws the same errors as `append`.
     package func appendLogFirst(_ record: TransactionRecord) throws(EngineError) -> LogMark? {
         try appendIfRoom(
             CollectionOfOne(record), bound: LogGroupEncoder.bound(CollectionOfOne(record)), frees: record.frees, beginsWriting: true)
     }
 
-    /// Nil when the current segment has no room.
+    /// Appends a group to the current segment; nil when the segment has no room.
     private func appendIfRoom(
         _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool, beginsWriting: Bool = false
     ) throws(EngineError) -> LogMark? {
@@ -193,7 +193,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Makes everything appended before the call durable and returns the durable position. At most one sync runs.
+    /// Makes all groups durable that were appended before the call, and returns the durable position. Only one sync runs at a time.
     package func sync() throws(EngineError) -> LogPosition {
         let goal = end.position
         return try syncing.withLock { (_) throws(EngineError) in
@@ -201,7 +201,7 @@ package final class LogWriter: Sendable {
                 if let refusal = state.refusal { throw refusal }
                 return (state.file, state.mark.position)
             }
-            // A concurrent sync may have covered it.
+            // A concurrent sync may have made them durable already.
             guard durable < goal, let file else { return durable }
             do throws(EngineError) {
                 try file.sync(.commits)
@@ -213,7 +213,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Writes a group or a seal, which ends with zeros. Throws `full` when the disk refused it and its bytes are not in the file.
+    /// Writes a group or a seal; zeros follow its `count` meaningful bytes. Throws `full` if the disk was full and the bytes are not in the file.
     func put(
         _ bytes: UnsafeRawBufferPointer, meaningful count: Int, into file: any File, at offset: UInt64, _ state: inout State
     ) throws(EngineError) {
@@ -227,7 +227,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Whether a file holds exactly these bytes; nil if it cannot be read.
+    /// Whether a file contains exactly these bytes at an offset; nil if it cannot be read.
     private func isThere(_ bytes: UnsafeRawBufferPointer, in file: any File, at offset: UInt64) -> Bool? {
         var present = [UInt8](repeating: 0, count: bytes.count)
         do throws(EngineError) {
@@ -257,7 +257,8 @@ package final class LogWriter: Sendable {
 }
 
 extension LogWriter.State {
-    /// Whether a group fits, with the block of the seal after it. A segment without a group takes the group for which it was begun.
+    /// Whether a group and a seal's block fit in the current segment. With `isHalfHeldBack`, only its first half is used, except for its first
+    /// group.
     func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
         guard let current else { return false }
         let end = current.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
@@ -265,7 +266,7 @@ extension LogWriter.State {
         return end <= (isHalf ? current.header.segmentBytes / 2 : current.header.segmentBytes)
     }
 
-    /// Refuses all later calls and returns the error to throw.
+    /// Makes all later calls throw the error that it returns.
     mutating func poison(_ cause: EngineError, in directory: String) -> EngineError {
         let error = poisoned(by: cause, current.map { join(directory, $0.header.number.fileName) } ?? directory)
         refusal = error

@@ -1,10 +1,10 @@
 // The input and output of the log: numbered redo records, options, and the end of a log.
 
-/// The redo of a committed transaction; opaque to the log.
+/// The redo record of a committed transaction. The log does not interpret its payload.
 package struct TransactionRecord: Sendable {
     package var number: TransactionNumber
     package var payload: [UInt8]
-    /// It removes more than it adds, so it may use space that is held back on a full disk.
+    /// True if the transaction removes more than it adds. On a full disk, it may use space that other transactions may not.
     package var frees: Bool
 
     package init(number: TransactionNumber, payload: [UInt8], frees: Bool = false) {
@@ -14,12 +14,12 @@ package struct TransactionRecord: Sendable {
     }
 }
 
-/// The options of a log. The defaults suit a store; small sizes are for tests.
+/// The options of a log. Stores use the defaults, tests use small sizes.
 package struct LogOptions: Sendable {
-    /// The least length of a segment. Lengths double from segment to segment, up to the goal of the writer.
+    /// The smallest length of a segment. Each new segment is twice as long as the one before, up to the writer's goal.
     package var firstSegmentBytes: Int
     package var largestSegmentBytes: Int
-    /// Whether payloads of 512 bytes and more are compressed when that saves a tenth.
+    /// Whether payloads of 512 bytes and more are compressed if this saves at least a tenth.
     package var compresses: Bool
     /// The source of the segments' salts.
     package var salt: @Sendable () -> UInt64
@@ -41,22 +41,22 @@ package struct LogOptions: Sendable {
 package struct LogEnd: Hashable, Sendable {
     /// The mark from which a writer continues.
     package var mark: LogMark
-    /// The newest segment present; nil if there is none.
+    /// The newest existing segment; nil if there is none.
     package var lastSegment: LogSegmentNumber?
     package var lastTransaction: TransactionNumber?
     package var groups = 0
     package var transactions = 0
-    /// Bytes of log that were replayed, padding included.
+    /// Bytes of log that were replayed, including padding.
     package var bytes: UInt64 = 0
 }
 
 extension EngineError {
-    /// Acknowledged commits are missing.
+    /// The error for acknowledged commits that are missing from the log.
     static func logDamaged(from: LogPosition, to: LogPosition, _ why: String, path: String) -> EngineError {
         EngineError(
             .logDamaged,
             "Acknowledged commits between log positions \(from.rawValue) and \(to.rawValue) cannot be read: \(why). "
-                + "Nothing was changed. Restore the store from a backup, or salvage what precedes the damage.",
+                + "Nothing was changed. Restore the store from a backup, or salvage the part before the damage.",
             path: path)
     }
 }

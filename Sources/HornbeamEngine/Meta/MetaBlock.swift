@@ -14,14 +14,14 @@
 //      +--------------+----------------+-------+----------------+------------------+-----------+
 //
 // The check is XXH64 of the 4,088 bytes before it, seeded with the number of the slot (0 or 1). Magic, version and check have the same
-// place in every version of the format, so that an older library can distinguish a newer file from a damaged one.
+// offsets in every version of the format, so that an older library can distinguish a newer file from a damaged one.
 
 /// A block of the meta file.
 struct MetaBlock {
     static let bytes = 4096
     static let magic: UInt64 = 0x4D41_4542_4E52_4F48  // "HORNBEAM"
     static let version: UInt32 = 1
-    /// The incompatible features that this library knows: none yet.
+    /// The incompatible features that this version of the library supports: none.
     static let knownFeatures: UInt64 = 0
     static let cleanFlag: UInt32 = 1
 
@@ -48,7 +48,7 @@ struct MetaBlock {
     static let checkOffset = bytes - 8
 
     var state: MetaState
-    /// The check of the block that held the state before this one; 0 in the first.
+    /// The check of the block with the preceding state; 0 in a store's first block.
     var previousCheck: UInt64
     var check: UInt64 = 0
 
@@ -96,7 +96,7 @@ struct MetaBlock {
         unsafe XXH64.hash(block.part(0..<checkOffset), seed: UInt64(slot))
     }
 
-    /// Decodes an untrusted block of exactly 4 KiB.
+    /// Decodes an untrusted block of 4 KiB.
     init(decoding block: UnsafeRawBufferPointer, slot: Int) throws(Fault) {
         guard unsafe block.integer(at: 0, as: UInt64.self) == MetaBlock.magic else { throw .notMeta }
         let check = unsafe block.integer(at: MetaBlock.checkOffset, as: UInt64.self)
@@ -118,7 +118,7 @@ struct MetaBlock {
         else { throw .damaged("the reserved bytes") }
     }
 
-    /// The name of the first field beyond the limits of a store; nil if all are within them. Counting on from a field must not overflow.
+    /// The name of the first field beyond the limits of a store; nil if all are within them. The limits ensure that later sums do not overflow.
     private static func fault(in state: MetaState) -> String? {
         guard state.checkpoint > 0, state.checkpoint < StoreLimits.numberMax else { return "the checkpoint's number" }
         guard state.log.position <= .last, state.log.position.rawValue % LogPosition.unit == 0 else { return "the log position" }

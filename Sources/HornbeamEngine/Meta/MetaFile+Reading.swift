@@ -1,4 +1,5 @@
-// Reads the four blocks: takes the newer valid copy of each slot, and throws the most specific error for a newer format or a foreign file.
+// Reads the four blocks and chooses the newer valid copy of each slot. Different errors report a newer format, a damaged file, and a file
+// that is not a meta file.
 
 extension MetaFile {
     static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {
@@ -32,7 +33,7 @@ extension MetaFile {
         }
     }
 
-    /// A block of a newer format makes the whole file unusable, whatever the other blocks hold.
+    /// The error for a block of a newer format, which makes the whole file unusable even if other blocks are valid; nil if there is none.
     private static func refusal(_ faults: [MetaBlock.Fault], path: String) -> EngineError? {
         for fault in faults {
             switch fault {
@@ -62,8 +63,8 @@ extension MetaFile {
             .notAStore, "The file is not the meta file of a store. Check the path.", path: path)
     }
 
-    /// Two valid slots must belong to one store. The older state counts only if the newer one was written after it: a torn write leaves a
-    /// copy of a much older state, and the next torn write would make it the only valid one.
+    /// Checks that two valid slots belong to one store. Discards the older state unless it is the direct predecessor of the newer one. After
+    /// a torn write, one copy in its slot may contain a much older state. After another torn write, that state could be the only valid one.
     private static func related(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
         guard let first = slots[0], let second = slots[1] else { return slots }
         let (older, newer) = first.state.checkpoint < second.state.checkpoint ? (first, second) : (second, first)

@@ -7,7 +7,7 @@
 //      +-------------+-------------+-------------+-------------+
 //
 // A checkpoint rewrites both copies of the slot with the older state, with one sync. The other slot does not change, so after a crash
-// at any moment a valid state exists. It is the only file whose bytes are written twice.
+// at any moment a valid state exists.
 
 internal import HornbeamThreads
 
@@ -17,7 +17,7 @@ package final class MetaFile: Sendable {
     static let copyCount = 2
 
     private struct Slots {
-        /// The content of each slot; nil if neither copy is valid.
+        /// The newest valid copy of each slot; nil if neither copy is valid.
         var blocks: [MetaBlock?]
 
         var newest: Int? {
@@ -27,7 +27,7 @@ package final class MetaFile: Sendable {
 
     package let path: String
     private let file: any File
-    /// Guards the slots, on disk and in memory; held across the write on purpose.
+    /// Guards the slots, on disk and in memory. Locked during the write on purpose.
     private let slots: Guarded<Slots>
 
     private init(path: String, file: any File, blocks: [MetaBlock?]) {
@@ -59,17 +59,17 @@ package final class MetaFile: Sendable {
         return MetaFile(path: path, file: file, blocks: try readSlots(of: file))
     }
 
-    /// The states with a valid copy, newest first: one or two.
+    /// The valid states, newest first: one or two.
     package var states: [MetaState] {
         slots.withLock { slots in
             slots.blocks.compactMap { $0?.state }.sorted { $0.checkpoint > $1.checkpoint }
         }
     }
 
-    /// Writes a newer state over the older slot, both copies, and syncs.
+    /// Writes a new state to both copies of the slot with the older state, and syncs.
     ///
-    /// After an error the same slot is written once more in full. If that fails too, the error is thrown and the other slot still holds the
-    /// state before.
+    /// After an error, both copies of the slot are written once more. If that fails too, the error is thrown; the other slot still contains
+    /// the preceding state.
     package func write(_ state: MetaState) throws(EngineError) {
         try slots.withLock { (slots) throws(EngineError) in
             let newest = slots.newest
@@ -91,8 +91,8 @@ package final class MetaFile: Sendable {
 
     /// Makes the newest state of the file durable. After a killed process or a failed sync, it may be in the system's cache only.
     ///
-    /// Writes the bytes again, since a second sync of the same writes proves nothing. Each copy gets a sync of its own, so that one durable
-    /// copy always exists; a copy that does not hold this state is written first.
+    /// Writes the bytes again, since a second sync of the same writes may succeed without making them durable. Syncs after each copy, so that
+    /// one durable copy always exists. Writes a copy with another state first.
     package func confirm() throws(EngineError) {
         try slots.withLock { (slots) throws(EngineError) in
             guard let slot = slots.newest, let block = slots.blocks[slot] else { return }
@@ -119,8 +119,8 @@ package final class MetaFile: Sendable {
         return bytes
     }
 
-    /// Discards the newest state, whose pages are damaged, in favour of the one before; the next write replaces it. Returns the state that
-    /// is now the newest, or nil if there is only one, which then stays.
+    /// Discards the newest state, because its pages are damaged. The preceding state becomes the newest and is returned; the next write
+    /// replaces the discarded one. Returns nil and changes nothing if there is only one state.
     package func disregardNewest() -> MetaState? {
         slots.withLock { slots in
             guard let newest = slots.newest, let other = slots.blocks[1 - newest] else { return nil }

@@ -1,35 +1,35 @@
-// The content of the meta file: the identity of the store and one checkpoint. The checkpoint and the log after it yield the newest
-// durable state.
+// The content of a slot of the meta file: the identity of the store and one checkpoint. Replaying the log after the checkpoint yields the
+// newest durable state.
 
 /// One checkpoint as recorded in the meta file.
 package struct MetaState: Hashable, Sendable {
     // The store's identity, the same in every state of one store.
     package var store: StoreIdentifier
-    /// Seeds the checks of pages.
+    /// The seed for the checks of pages.
     package var salt: UInt64
-    /// Bytes of a logical page: 512 … 16,384, a power of two.
+    /// Bytes of a page before compression: 512 … 16,384, a power of two.
     package var pageSize: Int
     /// Features of the format that an older library may ignore.
     package var compatibleFeatures: UInt64 = 0
 
     // The checkpoint.
-    /// Counts the checkpoints up from 1.
+    /// The number of the checkpoint. The first has the number 1.
     package var checkpoint: UInt64
-    /// Where replay of the log begins.
+    /// The position in the log at which replay begins.
     package var log: LogMark
-    /// The newest transaction in the checkpoint.
+    /// The newest transaction that the checkpoint includes.
     package var transaction: TransactionNumber
-    /// The next number of the store-wide sequence.
+    /// The next object key that the store assigns.
     package var nextObjectKey: UInt64
     package var catalogue: PageReference
     package var fileTable: PageReference
 
-    // Files to keep, and numbers that must not be reused.
-    /// The oldest log segment that replay from this state reads.
+    // Files that this state needs, and numbers that must not be reused.
+    /// The oldest log segment that a replay from this state reads.
     package var oldestLogSegment: LogSegmentNumber
     package var nextLogSegment: LogSegmentNumber
     package var nextPageFile: PageFileNumber
-    /// The state needs no log, so a missing log is no loss.
+    /// True if the checkpoint includes all transactions, so that no log is needed.
     package var isCleanlyClosed: Bool
 
     package init(
@@ -55,7 +55,7 @@ package struct MetaState: Hashable, Sendable {
 }
 
 extension MetaState {
-    /// One field a line, for dumps and bug reports.
+    /// The fields as text, for dumps and bug reports.
     package var dump: String {
         """
         checkpoint \(checkpoint)\(isCleanlyClosed ? ", cleanly closed" : "")

@@ -1,7 +1,7 @@
-// How the rows of a table are described: columns of fixed width, bits and variable bytes.
+// The layout of a table's rows: columns of fixed width, of bits and of variable bytes.
 //
-// A column has an identifier that is never used again, so a leaf written under an older layout can still be
-// read: columns that it lacks show their fill value, columns that were removed are not shown.
+// The identifier of a column is never reused, so a leaf with an older layout can still be read. A column that the
+// leaf lacks has its fill value in every row. A column that was removed from the table is ignored.
 
 /// A column's identity within its table, never reused.
 package struct ColumnID: Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +10,7 @@ package struct ColumnID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "c\(rawValue)" }
 }
 
-/// How wide the cells of a column are.
+/// The storage of a column's cells: a bit, a fixed number of bytes, or variable bytes.
 package enum ColumnKind: UInt8, Sendable, Hashable {
     case bit = 0
     case fixed1 = 1
@@ -33,7 +33,7 @@ package enum ColumnKind: UInt8, Sendable, Hashable {
 package struct Column: Hashable, Sendable {
     package var id: ColumnID
     package var kind: ColumnKind
-    /// The value of rows written before the column existed: nil is null; a bit is one byte, 0 or 1.
+    /// The value in rows that were written before the column was added; nil for null. For a bit column, one byte, 0 or 1.
     package var fill: [UInt8]?
 
     package init(id: ColumnID, kind: ColumnKind, fill: [UInt8]? = nil) {
@@ -43,9 +43,9 @@ package struct Column: Hashable, Sendable {
     }
 }
 
-/// The columns of a table, in the order in which callers number them.
+/// The columns of a table. Callers identify a column by its index here.
 package struct ColumnLayout: Hashable, Sendable {
-    /// Counts up with every change of the table's layout, from 1.
+    /// The version of the table's layout. The first is 1; each change of the layout increments it.
     package var version: UInt32
     package var columns: [Column]
 

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension FramePool {
-    /// The frame that holds a page, read from its file if it is not in the pool. Only inside an epoch.
+    /// The frame of a page. Reads the page from its file if it is not in the pool. Called inside an epoch only.
     func load(address: UInt64, stamp: UInt64) throws(EngineError) -> UInt32 {
         if let frame = frame(holding: address) { return frame }
         let frame = try allocate(birth: 0)
@@ -23,7 +23,7 @@ extension FramePool {
         return admit(frame, address: address, stamp: stamp)
     }
 
-    /// Throws unless the frame holds a leaf that fits a table's layouts.
+    /// Throws unless the frame contains a valid leaf with one of a table's layouts.
     @inline(__always)
     func verifyLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
         let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)

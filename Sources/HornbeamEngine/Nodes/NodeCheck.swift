@@ -1,19 +1,20 @@
-// Checks a page from disk before it is used: every offset in it must lie where the layout permits it.
+// Checks a page from disk before it is used: every offset in it must point to a permitted part of the page.
 //
-// After the check, readers follow offsets without checking them. A malicious file may still contain wrong values, but a reader never reads
-// outside the page. The columns of a table leaf depend on its layout; `tableFault` checks them once, when the leaf is first read as part of
-// its table.
+// After the check, readers use offsets without checking them. A malicious file may still contain wrong values, but a reader never reads
+// outside the page. The columns of a table leaf depend on its layout. So `tableFault` checks them later, once, when the leaf is first read
+// as part of its table.
 
 import Synchronization
 
 enum NodeCheck {
-    /// The maximum number of entries of a tree: far more than a disk holds, and far less than a sum can overflow with.
+    /// The maximum number of entries of a tree: more than fit on a disk, and small enough that no sum of counts overflows.
     static let countMax: UInt64 = 1 << 40
 
-    /// The maximum number of levels of a tree; it bounds recursion.
+    /// The maximum number of levels of a tree. It limits the depth of recursion.
     static let levelMax = 32
 
-    /// The fault of a page of `bytes` bytes; nil if it has none. Clears the fields that are used only in memory.
+    /// A description of the first fault in a page of `bytes` bytes; nil if it has none. Clears the hints of links, which are valid only in
+    /// memory.
     static func fault(in page: Page, bytes: Int) -> String? {
         guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
         guard page.limit == bytes else { return "its length is \(bytes), its header says \(page.limit)" }
@@ -56,7 +57,7 @@ enum NodeCheck {
         return nil
     }
 
-    /// The fault of a table leaf under its layout.
+    /// A description of the first fault in a table leaf with its layout; nil if it has none.
     static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
         let width = Int(page.load(28, as: UInt8.self))
         guard layout.arrayBytes(capacity: page.capacity, keyWidth: width) <= page.heapStart else {

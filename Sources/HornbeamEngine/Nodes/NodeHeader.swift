@@ -8,8 +8,8 @@
 //                             24  u32 layout version (tables)
 //                             28  u8  key width (tables), 3 bytes zero
 //
-// Invariants: the arrays grow up from byte 32, the heap grows down from `limit`, and they never overlap. A page on disk is packed
-// (capacity = count, no gap, no garbage); a node under change has slack in both.
+// Invariants: the arrays begin at byte 32 and grow up, the heap grows down from `limit`, and they never overlap. A page on disk is packed
+// (capacity = count, no gap, no garbage). A node of a running transaction has free space in the arrays and before the heap.
 
 enum NodeKind: UInt8 {
     case indexLeaf = 1
@@ -53,7 +53,7 @@ extension Page {
         nonmutating set { store(UInt16(newValue), at: 12) }
     }
 
-    /// Starts an empty node that uses `limit` bytes of the page.
+    /// Writes the header of an empty node that uses `limit` bytes of the page.
     func format(_ kind: NodeKind, level: Int, capacity: Int, limit: Int) {
         zero(0, count: Page.headerSize)
         self.kind = kind.rawValue
@@ -63,7 +63,7 @@ extension Page {
         heapStart = limit
     }
 
-    /// Allocates `count` bytes of the heap; the caller has checked that they are free.
+    /// Allocates `count` bytes of the heap and returns their offset. The caller has checked that they are free.
     func pushHeap(_ count: Int) -> Int {
         assert(count >= 0 && heapStart - count >= Page.headerSize, "The heap has room for the bytes.")
         let start = heapStart - count

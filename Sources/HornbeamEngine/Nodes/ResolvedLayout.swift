@@ -1,34 +1,34 @@
-// A column layout with the precomputed arithmetic of its leaves.
+// A column layout with precomputed offsets in its leaves.
 //
-// The arrays of a table leaf of capacity c and key width k, with w = ⌈c / 64⌉ words a bitmap:
+// The arrays of a table leaf of capacity c and key width k. A bitmap has w = ⌈c / 64⌉ words:
 //
 //   header 32 | keys ⌈c·k / 8⌉·8 | bitmaps 8w each | columns, widest first, c cells each | … | heap
 //
 // Each column has a null bitmap (bit set = null). A bit column has a second bitmap for its values. A variable column has cells of u16
-// offset, u16 length (bit 15: the heap holds a 24-byte blob reference). Because the widest columns come first, every cell is aligned, and
-// the place of a cell is linear in the capacity.
+// offset, u16 length (bit 15: the heap contains a 24-byte blob reference). Because the widest columns come first, every cell is aligned, and
+// the offset of a column is linear in the capacity.
 
 internal import Synchronization
 
-/// Where a column lies in the leaves of its layout.
+/// The position of a column in the leaves of its layout.
 @usableFromInline
 package struct PhysicalColumn: BitwiseCopyable, Sendable {
     @usableFromInline var width: Int32
-    /// Bytes a row takes in the columns before this one.
+    /// Bytes of a row in the columns before this one.
     @usableFromInline var fixedBefore: Int32
     @usableFromInline var nullBitmap: Int32
     /// The bitmap of a bit column's values, or -1.
     @usableFromInline var valueBitmap: Int32
     @usableFromInline var kind: UInt8
-    /// True if leaves of this layout lack the column, so every row has the fill value.
+    /// True if leaves of this layout lack the column, so that every row has the fill value.
     @usableFromInline var isAbsent: Bool
 }
 
-/// One version of a table's layout, resolved, with its mapping to the current column numbers.
+/// One version of a table's layout, with the positions of its columns.
 @safe final class ResolvedLayout: Sendable {
     let version: UInt32
     let columns: [Column]
-    /// Bytes a row takes in fixed arrays, bitmaps apart.
+    /// Bytes of a row in the arrays of a leaf, without bitmaps.
     let fixedPerRow: Int
     let bitmapCount: Int
     /// The columns of this version, in its own order.
@@ -61,22 +61,22 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
 
     deinit { unsafe physical.deallocate() }
 
-    /// Bytes that `rows` rows take in the arrays of a leaf.
+    /// The offset of the end of the arrays in a leaf of a capacity and key width.
     func arrayBytes(capacity: Int, keyWidth: Int) -> Int {
         TableLeaf.arraysStart(capacity: capacity, keyWidth: keyWidth)
             + (capacity + 63) / 64 * 8 * bitmapCount + capacity * fixedPerRow
     }
 }
 
-/// All layouts that leaves of a table may still have, mapped to the current one.
+/// All layouts that leaves of a table may still have, with their columns in the order of the current layout.
 @safe final class TableLayouts: Sendable {
     /// Oldest first; the last is current.
     let all: [ColumnLayout]
     let current: ResolvedLayout
     let fills: [[UInt8]?]
-    /// Columns of the current layout.
+    /// The number of columns of the current layout.
     let columnCount: Int
-    /// Unique among all layouts of the process; a leaf is verified against it.
+    /// A number that is unique among all objects of this type in the process. A frame records the layouts with which its leaf was verified.
     let serial: UInt64
     private static let serials = Atomic<UInt64>(1)
     private let older: [UInt32: Mapped]
@@ -84,7 +84,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     private let currentBitmapCount: Int
     nonisolated(unsafe) private let currentColumns: UnsafeMutablePointer<PhysicalColumn>  // fixed; `current` owns it
 
-    /// An older version: its own arithmetic, and its columns as the current numbering sees them.
+    /// An older version of the layout: itself, and the positions of the current layout's columns in its leaves.
     @safe final class Mapped: Sendable {
         let own: ResolvedLayout
         nonisolated(unsafe) let physical: UnsafeMutablePointer<PhysicalColumn>  // fixed at init
@@ -122,7 +122,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
             })
     }
 
-    /// Whether a row has the current layout. The result is cached in the row.
+    /// Whether a row has the current layout. A positive result is cached in the row.
     func approves(_ row: RowBuffer) -> Bool {
         if row.approval === self { return true }
         guard row.layout == all[all.count - 1] else { return false }
@@ -130,8 +130,8 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         return true
     }
 
-    /// The current columns in leaves of a version, and the number of these leaves' bitmaps; nil for an unknown version. For readers: it counts
-    /// no references.
+    /// The positions of the current columns in leaves of a layout version, and the number of bitmaps of these leaves; nil for an unknown version.
+    /// It changes no reference counts, which would slow readers down.
     @inline(__always)
     func columns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
         if version == currentVersion { return unsafe (currentColumns, currentBitmapCount) }
@@ -143,14 +143,14 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         unsafe older[version].map { unsafe ($0.physical, $0.own.bitmapCount) }
     }
 
-    /// The arithmetic of leaves of a version, and the current columns in them; nil for an unknown version.
+    /// The layout of a version, and the positions of the current columns in its leaves; nil for an unknown version.
     func resolve(_ version: UInt32) -> (own: ResolvedLayout, columns: UnsafeMutablePointer<PhysicalColumn>)? {
         if version == current.version { return unsafe (current, current.physical) }
         guard let mapped = older[version] else { return nil }
         return unsafe (mapped.own, mapped.physical)
     }
 
-    /// The fault of a new layout, if any.
+    /// A description of the first fault of a new layout; nil if it has none.
     static func fault(in layout: ColumnLayout, pageSize: Int) -> String? {
         if Set(layout.columns.map(\.id)).count != layout.columns.count { return "two columns have the same identifier" }
         for column in layout.columns {
@@ -173,7 +173,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     }
 }
 
-/// A value outside its leaf: the cell holds a reference.
+/// The cell of a value that is stored as a blob: it contains the blob's reference.
 enum BlobCell {
     static let size = 24
     static let flag: UInt16 = 0x8000

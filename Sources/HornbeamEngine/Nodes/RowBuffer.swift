@@ -9,18 +9,19 @@ import Glibc
 @safe package final class RowBuffer {
     let layout: ColumnLayout
     let columnCount: Int
-    /// One slot for each column. Not an array: bulk inserts write millions of rows, and each access to an array in a class is checked and counted.
+    /// One slot for each column. Not an array: each access to an array in a class checks exclusivity and changes reference counts, which is too
+    /// slow for bulk inserts.
     private let slots: UnsafeMutablePointer<Slot>
-    /// Sixteen bytes a column.
+    /// The fixed cells, sixteen bytes for each column.
     private let fixed: UnsafeMutableRawPointer
     private var heap: UnsafeMutableRawPointer
     private var heapCapacity = 1024
     private var heapCount = 0
-    /// The memory in which the image is built.
+    /// The memory for the image.
     private var image: UnsafeMutableRawPointer
     private var imageCapacity = 1024
 
-    /// The table's layouts that this row's layout was last compared with and found current.
+    /// The table's layouts whose current layout was last found equal to this row's layout.
     var approval: TableLayouts?
 
     private struct Slot {
@@ -29,7 +30,7 @@ import Glibc
         var cell = Cell()
     }
 
-    /// A variable cell: where its bytes lie in the heap.
+    /// A variable cell: the range of its bytes in the heap.
     struct Cell {
         var start = 0
         var length = 0
@@ -68,7 +69,7 @@ import Glibc
         return unsafe slots + column
     }
 
-    /// Sets a fixed cell; `T` has the column's width.
+    /// Sets a fixed cell. The size of `T` must be the column's width.
     @inline(__always)
     package func set<T: BitwiseCopyable>(_ column: Int, _ value: T) {
         let slot = unsafe slot(column)
@@ -114,25 +115,26 @@ import Glibc
         return heapCount - bytes.count
     }
 
-    // MARK: What the trees read
+    // MARK: Reading cells
 
     package func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
     func kind(_ column: Int) -> ColumnKind { unsafe slot(column).pointee.kind }
     func cell(_ column: Int) -> Cell { unsafe slot(column).pointee.cell }
-    /// The cells of variable columns that are not null.
+    /// Whether a column has variable bytes and its cell is not null.
     private func isVariable(_ column: Int) -> Bool { unsafe slots[column].kind == .bytes && !slots[column].isNull }
     func bytes(_ column: Int) -> Bytes { unsafe Bytes(heap + cell(column).start, cell(column).length) }
     func fixedBytes(_ column: Int) -> Bytes { unsafe Bytes(fixed + 16 * column, 16) }
     func bit(_ column: Int) -> Bool { unsafe fixed.load(fromByteOffset: 16 * column, as: UInt8.self) != 0 }
 
-    /// Bytes that the variable cells take in a leaf's heap.
+    /// The length of all variable cells in a leaf's heap.
     var variableBytes: Int {
         var sum = 0
         for i in 0..<columnCount where isVariable(i) { sum += cell(i).length }
         return sum
     }
 
-    /// Moves the largest cells out until the variable part fits `limit`. Returns the argument for `restore`, if cells were moved.
+    /// Stores the largest cells as blobs until the variable cells have at most `limit` bytes. Returns the cells before the change, for `restore`;
+    /// nil if there was no change.
     func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell]? {
         guard variableBytes > limit else { return nil }
         let before = (0..<columnCount).map { cell($0) }
@@ -193,7 +195,7 @@ import Glibc
         return end
     }
 
-    /// Reads an image back; throws `damaged` when it does not fit the layout.
+    /// Reads the cells from an image. Throws `damaged` when the image does not match the layout.
     func readImage(_ reader: inout ByteReader) throws(EngineError) {
         reset()
         let bits = try reader.take((columnCount + 7) / 8)

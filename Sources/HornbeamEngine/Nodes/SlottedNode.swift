@@ -2,13 +2,13 @@
 //
 //   header | heads u64 × capacity | links 32 B × capacity (inner) | slots 6 B × capacity | … | heap | prefix
 //
-// A key is stored without the prefix that all keys of the node share: its first eight bytes as a big-endian number
-// in `heads` (padded with zeros), the rest in the heap, followed in a leaf by the value. A slot is
-// u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob reference).
-// A link is the 24-byte reference of a child, a u32 hint (the frame that last held the child; 0 on disk) and four zero bytes. The first
-// key of an inner node has no meaning: all keys below the second key belong under the first link.
+// A key is stored without the prefix that all keys of the node share. Its first eight bytes after the prefix are a
+// big-endian number in `heads` (padded with zeros). Its other bytes, the tail, are in the heap; in a leaf the value
+// follows them. A slot is u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob
+// reference). A link is the 24-byte reference of a child, a u32 hint (the frame in which the child was last found;
+// 0 on disk) and four zero bytes. The first key of an inner node is not used: all keys below the second key belong under the first link.
 //
-// Invariant: keys ascend strictly. A search compares `heads` only, until two are equal.
+// Invariant: keys ascend strictly. A search compares tails only for keys with equal heads.
 
 import Glibc
 import Synchronization
@@ -17,7 +17,7 @@ import Synchronization
 struct SlottedNode {
     let page: Page
     let isInner: Bool
-    /// The start of the slots; fixed until the node is rebuilt.
+    /// The offset of the slots. It changes only when the node is rebuilt.
     private let slotsStart: Int
 
     @inline(__always)
@@ -54,7 +54,7 @@ struct SlottedNode {
     func head(_ i: Int) -> UInt64 { page.load(Page.headerSize + 8 * i) }
     private func slot(_ i: Int) -> Int { slotsStart + SlottedNode.slotSize * i }
     private func cell(_ i: Int) -> Int { Int(page.load(slot(i), as: UInt16.self)) }
-    /// Bytes of the key after the prefix.
+    /// The length of the key after the prefix.
     func restLength(_ i: Int) -> Int { Int(page.load(slot(i) + 2, as: UInt16.self)) }
     private func tailLength(_ i: Int) -> Int { max(restLength(i) - 8, 0) }
     func tail(_ i: Int) -> Bytes { page.bytes(cell(i), tailLength(i)) }
@@ -65,15 +65,16 @@ struct SlottedNode {
     func valueOffset(_ i: Int) -> Int { cell(i) + tailLength(i) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
-    /// Prefetches the whole node for a walk over its entries.
+    /// Prefetches the whole node before its entries are read in order.
     func touchAll() {
         page.touch(0, slotsStart + SlottedNode.slotSize * count)
         page.touch(page.heapStart, page.limit)
     }
 
-    /// Lends the entries of a range in order (or backwards) until the body returns false; returns false if it did.
+    /// Calls `body` with the key and the index of each entry in a range, in order or backwards, until it returns false. Returns false in that
+    /// case.
     ///
-    /// One buffer holds each key in turn: the shared prefix is written once, the rest for each entry.
+    /// All keys use one buffer: the shared prefix is written to it once, the rest for each entry.
     func forEach(
         _ range: Range<Int>, reversed: Bool, _ body: (Bytes, Int) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
@@ -112,7 +113,7 @@ struct SlottedNode {
         return key
     }
 
-    /// The key's last eight bytes as a big-endian number; the key has at least eight.
+    /// The key's last eight bytes as a big-endian number. The key must have at least eight bytes.
     func keySuffix(_ i: Int) -> UInt64 {
         let rest = restLength(i)
         if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
@@ -121,7 +122,7 @@ struct SlottedNode {
         return start << UInt64(8 * rest) | head(i) >> UInt64(64 - 8 * rest)
     }
 
-    /// A big-endian number with some bytes behind it.
+    /// Appends bytes to a big-endian number.
     @inline(__always)
     private func joined(_ number: UInt64, _ bytes: Bytes) -> UInt64 {
         var number = number
@@ -129,14 +130,14 @@ struct SlottedNode {
         return number
     }
 
-    /// True if key `i` is above the one before it.
+    /// True if key `i` is greater than the preceding key.
     func isAscending(_ i: Int) -> Bool {
         if head(i - 1) != head(i) { return head(i - 1) < head(i) }
         if restLength(i - 1) > 8, restLength(i) > 8 { return tail(i - 1).compare(tail(i)) < 0 }
         return restLength(i - 1) < restLength(i)
     }
 
-    /// The fault in the place of an entry's bytes.
+    /// A description of the fault if an entry's bytes are outside the heap; otherwise nil.
     func cellFault(_ i: Int) -> String? {
         let start = cell(i)
         let length = tailLength(i) + valueLength(i)
@@ -158,7 +159,7 @@ struct SlottedNode {
         return PageReference(address: address, stamp: page.load(link(i) + 8), count: childCount(i))
     }
 
-    /// Sets the child of entry `i`; only in a node that belongs to the transaction.
+    /// Sets the child of entry `i`. Called only for nodes that the running transaction made.
     func setChild(_ i: Int, _ reference: PageReference, hint: UInt32 = 0) {
         page.store(reference.stamp, at: link(i) + 8)
         page.store(reference.count, at: link(i) + 16)
@@ -175,7 +176,7 @@ struct SlottedNode {
         page.store(childCount(i) &+ UInt64(bitPattern: Int64(delta)), at: link(i) + 16)
     }
 
-    /// The child was written to disk: its reference changes to another name of the same content, while readers use it.
+    /// Changes the reference of a child that a checkpoint has written from its frame to its disk address. Readers may read the link meanwhile.
     func setWritten(_ i: Int, address: UInt64, stamp: UInt64) {
         page.store(stamp, at: link(i) + 8)
         unsafe addressCell(i).pointee.store(address, ordering: .releasing)
@@ -183,7 +184,7 @@ struct SlottedNode {
 
     // MARK: Search
 
-    /// The first entry from `start` on that is not below `key`, and whether it equals it.
+    /// The index of the first entry from `start` on whose key is not below `key`, and whether both keys are equal.
     func lowerBound(_ key: Bytes, from start: Int = 0) -> (index: Int, found: Bool) {
         let prefixLength = page.prefixLength
         var rest = key
@@ -204,10 +205,11 @@ struct SlottedNode {
         return order < 0 ? (low + 1, false) : (low, order == 0)
     }
 
-    /// Heads compared one after the other at the end. Such loads overlap, while each load of a binary search waits for the one before.
+    /// The number of heads at which a binary search changes to a linear comparison. The loads of a linear comparison overlap; in a binary
+    /// search, each load waits for the preceding one.
     private static let headsAtOnce = 128
 
-    /// The first place from `start` on whose head is not below a number.
+    /// The index of the first head from `start` on that is not below `wanted`.
     @inline(__always)
     private func headsBelow(_ wanted: UInt64, from start: Int) -> Int {
         var low = start
@@ -218,7 +220,7 @@ struct SlottedNode {
             low &+= (half &+ 1) & (0 &- isBelow)
             length = half &- (isBelow & (length & 1 ^ 1))
         }
-        // First the runs of eight by their last heads, then the heads of the run that contains the number.
+        // Compares the last head of each run of eight, then the heads of one run.
         var runs: UInt64 = 0
         for run in 0..<length >> 3 { runs &+= SlottedNode.isBelow(head(low &+ 8 &* run &+ 7), wanted) }
         let start = low &+ 8 &* Int(truncatingIfNeeded: runs)
@@ -228,8 +230,8 @@ struct SlottedNode {
         return start &+ Int(truncatingIfNeeded: below)
     }
 
-    /// 1 if a < b, else 0: the borrow of a − b. The compiler would make a branch of a comparison here, and the processor would predict it
-    /// wrongly half of the time.
+    /// 1 if a < b, else 0: the borrow of a − b. For `a < b` the compiler would emit a branch, which the processor would mispredict half of the
+    /// time.
     @inline(__always)
     private static func isBelow(_ a: UInt64, _ b: UInt64) -> UInt64 { ((~a & b) | (~(a ^ b) & (a &- b))) >> 63 }
 
@@ -252,7 +254,7 @@ struct SlottedNode {
         return (low, false)
     }
 
-    /// Order of entry `i` against a key with the same head.
+    /// Compares entry `i` with a key that has the same head.
     @inline(__always)
     private func compareTail(_ i: Int, _ rest: Bytes) -> Int {
         let length = restLength(i)
@@ -263,21 +265,21 @@ struct SlottedNode {
         return own < other ? -1 : own > other ? 1 : 0
     }
 
-    /// The entry of an inner node under which `key` belongs.
+    /// The index of the link in an inner node under which `key` belongs.
     func childIndex(for key: Bytes) -> Int {
         let (index, found) = lowerBound(key, from: 1)
         return found ? index : index - 1
     }
 
-    /// The same for an eight-byte key given as its number.
+    /// The same for an eight-byte key as a number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
         if let predicted = predictedIndex(forHead: wanted) { return predicted }
         return (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
     }
 
-    /// The place of the key if heads are evenly spread, as those over consecutive keys are; nil if the key is not there or next to it.
-    /// Reads a few heads instead of one in each cache line.
+    /// The index for a key, by interpolation: heads above consecutive keys are evenly spaced. Nil if the right index is neither the predicted
+    /// one nor next to it. Reads a few heads only.
     @inline(__always)
     private func predictedIndex(forHead wanted: UInt64) -> Int? {
         let last = count - 1
@@ -299,19 +301,19 @@ struct SlottedNode {
         return length == 0 || (key.count >= length && key.prefix(length).compare(prefix) == 0)
     }
 
-    // MARK: Room
+    // MARK: Free space
 
     /// Bytes between the arrays and the heap.
     var gap: Int { page.heapStart - arraysEnd }
 
-    /// Bytes that the entries take when packed tight.
+    /// The size of the node after packing.
     var usedBytes: Int {
         Page.headerSize + count * SlottedNode.entrySize(inner: isInner) + page.limit - page.heapStart - page.heapGarbage
     }
 
     // MARK: Change
 
-    /// Adds an entry at `i` if there is room without moving the arrays; false if not.
+    /// Inserts an entry at `i`. False, without a change, if the arrays or the heap have no free space for it.
     func insert(at i: Int, key: Bytes, value: Bytes, isBlob: Bool = false) -> Bool {
         let rest = key.dropFirst(page.prefixLength)
         let tail = max(rest.count - 8, 0)
@@ -331,7 +333,7 @@ struct SlottedNode {
         return true
     }
 
-    /// Replaces a value in place if its length stays; false if not.
+    /// Replaces a value in place. False, without a change, if the new value has another length.
     func replaceValue(at i: Int, _ value: Bytes, isBlob: Bool = false) -> Bool {
         guard valueLength(i) == value.count else { return false }
         page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
@@ -348,7 +350,7 @@ struct SlottedNode {
         page.count = n - 1
     }
 
-    /// Appends an entry of another node; the target has room and a prefix that the key shares.
+    /// Appends an entry of another node. This node must have room, and its prefix must be a prefix of the key.
     func append(_ i: Int, of source: SlottedNode) {
         let n = count
         let cut = page.prefixLength - source.page.prefixLength

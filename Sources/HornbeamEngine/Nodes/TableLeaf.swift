@@ -1,11 +1,12 @@
-// The leaf of a table: rows by ascending key, cells column by column (the drawing is in ResolvedLayout.swift).
+// The leaf of a table: rows in the order of their keys, cells column by column (drawing in ResolvedLayout.swift).
 //
-// Keys: width 0 means consecutive keys from the first key on; otherwise deltas from it in 2, 4 or 8 bytes. Row i is slot i.
-// Invariants: keys ascend strictly; cells of null rows are zero; bits beyond `count` are zero.
+// Key width 0: the keys are consecutive numbers from the first key on. Other widths: each key is stored as its difference to the first
+// key, in 2, 4 or 8 bytes. The slot of a row is its index in the leaf.
+// Invariants: keys ascend strictly; null cells are zero; bits beyond `count` are zero.
 
 import Glibc
 
-/// A table leaf being read or changed under its own layout.
+/// A table leaf with its layout, for reading and changing.
 struct TableLeaf {
     let page: Page
     let layout: ResolvedLayout
@@ -55,7 +56,7 @@ struct TableLeaf {
         }
     }
 
-    /// The first slot whose key is not below `key`, and whether it equals it.
+    /// The first slot whose key is not below `key`, and whether both keys are equal.
     @inline(__always)
     static func find(_ page: Page, _ key: UInt64) -> (slot: Int, found: Bool) {
         let first: UInt64 = page.load(16)
@@ -82,7 +83,7 @@ struct TableLeaf {
         return isConsecutive ? 0 : span <= 0xFFFF ? 2 : span <= 0xFFFF_FFFF ? 4 : 8
     }
 
-    /// True if `key` can be appended with the current key width.
+    /// True if the current key width suffices for appending `key`.
     func keepsKeys(appending key: UInt64) -> Bool {
         switch keyWidth {
         case 0: key == firstKey + UInt64(count)
@@ -123,7 +124,7 @@ struct TableLeaf {
         return (Int(page.load(offset, as: UInt16.self)), Int(word & ~BlobCell.flag), word & BlobCell.flag != 0)
     }
 
-    /// The fault in the place of a variable cell.
+    /// A description of the fault of a variable cell; nil if it has none.
     func cellFault(_ i: Int, _ slot: Int) -> String? {
         let cell = variableCell(i, slot)
         guard cell.length == 0 || (cell.start >= page.heapStart && cell.start + cell.length <= page.limit) else {
@@ -135,7 +136,7 @@ struct TableLeaf {
     /// The blob references of a row.
     func blobs(_ slot: Int) -> [PageReference] { blobCells(slot).map(\.blob) }
 
-    /// The blob references of a row, with their places in the page.
+    /// The blob references of a row, with their offsets in the page.
     func blobCells(_ slot: Int) -> [(offset: Int, blob: PageReference)] {
         layout.variableColumns.compactMap { i in
             guard !isNull(i, slot) else { return nil }
@@ -144,7 +145,7 @@ struct TableLeaf {
         }
     }
 
-    /// Bytes of the heap that the rows of a range use.
+    /// The bytes of the heap that a range of rows uses.
     func heapBytes(_ slots: Range<Int>) -> Int {
         var sum = 0
         for i in layout.variableColumns {
@@ -153,12 +154,12 @@ struct TableLeaf {
         return sum
     }
 
-    /// Bytes that the rows take packed tight, header included.
+    /// The size of the leaf after packing.
     var usedBytes: Int {
         layout.arrayBytes(capacity: count, keyWidth: keyWidth) + page.limit - page.heapStart - page.heapGarbage
     }
 
-    /// True if rebuilding the leaf would gain little: less than a sixteenth of it is unused.
+    /// True if less than a sixteenth of the leaf is unused, so that packing it would gain little.
     var isWellFilled: Bool {
         let unused = page.heapStart - arraysEnd + page.heapGarbage + (capacity - count) * layout.fixedPerRow
         return count >= 8 && unused < page.limit / 16
@@ -166,7 +167,7 @@ struct TableLeaf {
 
     // MARK: Change
 
-    /// Appends a row whose key fits the key width; false without room.
+    /// Appends a row, for whose key the key width suffices. False if there is no room.
     func append(key: UInt64, _ row: RowBuffer) -> Bool {
         let slot = count
         guard slot < capacity, page.heapStart - arraysEnd >= row.variableBytes else { return false }
@@ -199,7 +200,7 @@ struct TableLeaf {
         }
     }
 
-    /// Replaces a row in place; false without room in the heap.
+    /// Replaces a row in place. False if the heap has no room.
     func replace(_ slot: Int, _ row: RowBuffer) -> Bool {
         assert(slot < count, "A leaf has the row that is replaced.")
         guard page.heapStart - arraysEnd >= row.variableBytes else { return false }
@@ -208,7 +209,7 @@ struct TableLeaf {
         return true
     }
 
-    /// Sets one fixed cell; `nil` makes it null.
+    /// Sets one fixed cell, to null if `cell` is nil.
     func patch(_ i: Int, _ slot: Int, _ cell: Bytes?) {
         let column = column(i)
         assert(slot < count, "A leaf has the row that is changed.")
@@ -223,7 +224,7 @@ struct TableLeaf {
         }
     }
 
-    /// Appends rows of another leaf, whose size the caller has measured. Converts them from an older layout.
+    /// Appends rows of another leaf, and converts them to this leaf's layout. The caller has checked that there is room.
     func append(_ slots: Range<Int>, of source: TableLeaf, fills: [[UInt8]?]) {
         guard !slots.isEmpty else { return }
         let start = count

@@ -3,9 +3,9 @@
 import HornbeamThreads
 
 extension Engine {
-    /// Opens the store at a path, with recovery after a crash; creates it if the options permit that.
+    /// Opens the store at a path, with recovery after a crash. Creates the store if there is none and the options permit that.
     ///
-    /// Opened for reading, it shows the newest durable state, while another process may write; `refresh()` moves to a newer one.
+    /// An engine for reading reads the newest durable version; another process may write meanwhile. `refresh()` changes to a newer version.
     /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
     package static func open(
         _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
@@ -18,9 +18,9 @@ extension Engine {
         return engine
     }
 
-    /// Moves an engine that was opened for reading to the newest durable state; true if there is a newer one.
+    /// Changes an engine that was opened for reading to the newest durable version. True if there is a newer one.
     ///
-    /// Existing snapshots do not change. Costs a read of `meta` when nothing is new. A writing engine is always at the newest state.
+    /// Existing snapshots do not change. Reads only `meta` and `lock` if there is no newer version. A writing engine always has the newest version.
     package func refresh() throws(EngineError) -> Bool {
         try requireOwnProcess()
         guard let readerPosition else { return false }

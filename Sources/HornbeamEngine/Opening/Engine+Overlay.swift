@@ -1,13 +1,13 @@
-// Transactions that an engine opened for reading applies in memory and never writes: decisions of another store about this one that no
-// writer has applied yet. They exist in memory only, with their blobs. When a writer continues the log, it logs a transaction with the same
-// number; the next refresh then starts again from the checkpoint.
+// Transactions that an engine for reading applies in memory and never logs. They are the prepared parts of two-phase commits whose commit
+// record exists in another store, but that no writer has applied yet. Their blobs are in memory too. The next transaction of a writer gets
+// the same number; the next refresh then starts again from the checkpoint.
 
 import HornbeamThreads
 
 extension Engine {
-    /// Applies a transaction in the memory of an engine that was opened for reading, as its newest state.
+    /// Applies a transaction in the memory of an engine that was opened for reading, and publishes its version.
     ///
-    /// An error of the body changes nothing.
+    /// If `body` throws, nothing changes.
     package func overlay(_ body: (WriteTransaction) throws -> Void) throws {
         guard readerPosition != nil else { preconditionFailure("Only an engine that was opened for reading applies transactions without logging them.") }
         try requireOwnProcess()

@@ -1,9 +1,9 @@
-// Refreshing an engine that was opened for reading: it continues in the log, or starts again from a newer checkpoint.
+// Refreshes an engine that was opened for reading: continues in the log, or starts again from a newer checkpoint.
 
 import HornbeamThreads
 
 extension ReaderPosition {
-    /// Moves an engine to the newest durable state; false when nothing is new.
+    /// Changes an engine to the newest durable version. False if there is no newer one.
     func refresh(_ engine: Engine) throws(EngineError) -> Bool {
         try place.withLock { (place) throws(EngineError) in
             let recovery = engine.recovery
@@ -32,7 +32,8 @@ extension ReaderPosition {
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
     }
 
-    /// Starts from the newest checkpoint, with a new pool, and never at an older state. Snapshots of the old pool remain readable.
+    /// Opens the store again at the newest checkpoint, with a new pool. The new version is not older than the current one. Snapshots of the old
+    /// pool remain readable.
     private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
         let fresh = try engine.recovery.openForReading(from: place.end.position)
         guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }

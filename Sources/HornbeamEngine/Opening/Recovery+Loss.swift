@@ -1,8 +1,8 @@
-// The loss of an opening at an older state, and how the store continues after it: log positions, segment numbers and object keys of the lost
-// part are not reused.
+// The lost transactions when a store is opened at an older state. The store does not reuse log positions, segment numbers and object keys of
+// the lost part.
 
 extension Recovery {
-    /// The loss, if the opening permitted one and something is missing.
+    /// The loss; nil if the options do not permit one, or if no transaction is missing.
     func loss(_ opened: Opened, _ engine: Engine, _ reason: EngineError?) -> OpeningLoss? {
         guard options.startingPoint != .newest else { return nil }
         let newest = max(opened.states[0].transaction, newestLogged(opened.state))
@@ -21,12 +21,12 @@ extension Recovery {
                 from: state.log, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed
             ) { (number, _, _) in newest = max(newest, number) }
         } catch {
-            // A damaged log yields fewer transactions; the damage itself was reported before.
+            // Transactions after the damage are not counted. The damage itself has been reported already.
         }
         return newest
     }
 
-    /// A log position beyond everything that was written, and an unused segment number.
+    /// A log position after all written positions, and an unused segment number.
     func beyond(
         _ opened: Opened, _ mark: LogMark, _ next: LogSegmentNumber, _ noted: LogPosition
     ) throws(EngineError) -> (LogMark, LogSegmentNumber) {
@@ -36,7 +36,7 @@ extension Recovery {
         mark.position = opened.states.map(\.log.position).reduce(max(mark.position, noted), max)
         for number in try reader.segments() {
             next = max(next, number.next)
-            // A segment with an unreadable header yields no position, for other readers either.
+            // A segment with an unreadable header is ignored; no other reader can get positions from it.
             guard let segment = try? reader.open(number) else { continue }
             mark.position = max(mark.position, segment.start?.position ?? mark.position) + Int(segment.header.segmentBytes)
         }
@@ -45,7 +45,7 @@ extension Recovery {
 }
 
 extension Engine {
-    /// Skips the keys of lost objects, with a margin for unknown ones.
+    /// Skips the object keys of lost objects, and a margin of keys that lost transactions may have assigned.
     func skipLostKeys(_ loss: OpeningLoss) throws(EngineError) {
         let margin = 1 << 20
         let transaction = try begin()

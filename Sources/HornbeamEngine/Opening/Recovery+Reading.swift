@@ -1,12 +1,13 @@
-// Reads a store while another process writes it: without a lock, without a table of readers, and without writing.
+// Opens a store for reading while another process may write it: without a lock, without a table of readers, and without writing.
 //
-// Opening: read `meta` and the durable position of the log; open every existing page file; read `meta` again. If it still names the
-// checkpoint, every page that the checkpoint and the log up to that position need stays readable, whatever the writer unlinks: page files are
-// only appended to and removed as a whole, and no file that a state of `meta` needs is removed. Otherwise the opening starts again. Then the
-// log is replayed into memory up to the durable position. Its segments may be removed or recycled during the replay; then the replay ends
-// too early, and the opening starts again too.
+// Steps of opening:
+// 1. Read `meta` and the durable position of the log.
+// 2. Open all existing page files.
+// 3. Read `meta` again. If it no longer has the checkpoint, start again. Otherwise the open files include all pages that the checkpoint and
+//    the log up to that position need: the writer appends to page files or unlinks them, and never unlinks a file that a state of `meta` needs.
+// 4. Replay the log into memory up to the durable position. If the writer removes or recycles a segment meanwhile, start again.
 //
-// A refresh continues in the log at the end of the last reading, and starts again from `meta` after a checkpoint.
+// A refresh continues in the log at the end of the last replay. After a checkpoint it starts again from `meta`.
 
 import Glibc
 import HornbeamThreads
@@ -14,7 +15,7 @@ import HornbeamThreads
 extension Recovery {
     /// Opens the store for reading. Writes nothing, even if the folder is writable.
     ///
-    /// `floor`: a log position that is known to be durable; the state is not an older one.
+    /// `floor`: a log position that is known to be durable. The version is not older.
     func openForReading(from floor: LogPosition = .zero) throws(EngineError) -> Engine {
         try requireLocalDisk()
         guard try fileSystem.exists(metaPath) else {
@@ -24,11 +25,11 @@ extension Recovery {
         return try patiently { () throws(EngineError) in try readOnce(from: floor) }
     }
 
-    /// Attempts to open a store, with and without a writer.
+    // The numbers of attempts to open a store: beside a writer, and without one.
     private static let attemptsMax = 40
     private static let attemptsAlone = 3
 
-    /// Repeats an attempt, since changes by a writer can look like damage. Only lasting damage counts.
+    /// Calls `body` again after an error that a concurrent writer may have caused. Throws the error if it remains.
     func patiently<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         var attempt = 1
         while true {
@@ -65,7 +66,8 @@ extension Recovery {
         return engine
     }
 
-    /// Throws if a writer has appeared: the log was read without a limit and may hold commits that are not durable yet.
+    /// Throws if another process has opened the store for writing meanwhile. The log was read to its end, and may contain commits of that writer
+    /// that are not durable yet.
     func requireNoWriter() throws(EngineError) {
         guard try !fileSystem.isLocked(metaPath) else {
             throw EngineError(
@@ -73,9 +75,9 @@ extension Recovery {
         }
     }
 
-    /// The durable position that the writer has recorded. Zero if nothing is recorded and there is no writer: then the whole log counts.
+    /// The durable LSN hint. Zero if there is no hint and no writer; then the log is read to its end.
     ///
-    /// Throws `damaged` if there is a writer and the hint cannot be read: any other position might omit acknowledged commits.
+    /// Throws `damaged` if there is a writer and the hint cannot be read: with another position, acknowledged commits might be missing.
     func durablePosition(_ store: StoreIdentifier, isWritten: Bool) throws(EngineError) -> LogPosition {
         let durableHint = DurableLSNHint(lockPath, fileSystem: fileSystem, store: store, readOnly: true)
         if let position = durableHint.position { return position }
@@ -87,11 +89,11 @@ extension Recovery {
             path: lockPath)
     }
 
-    /// Throws unless the meta file still names a state, which proves that every file of the state still exists.
+    /// Throws unless the meta file still has a state. If it has, no file that the state needs has been removed.
     func requireKept(_ state: MetaState) throws(EngineError) {
         guard try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true).states.contains(state) else {
             throw EngineError(
-                .damaged, "The store's writer went on faster than the store could be opened. Try again.", path: path)
+                .damaged, "The store was changed while it was opened. Try again.", path: path)
         }
     }
 }

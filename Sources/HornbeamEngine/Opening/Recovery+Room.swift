@@ -1,7 +1,7 @@
-// Space for recovery on a full disk: its checkpoint takes the reserve that the crash left, then the space of unneeded files.
+// Space for recovery on a full disk: its checkpoint uses the space of the reserve, and then that of files that are not needed.
 
 extension Recovery {
-    /// Writes the recovered state as a checkpoint. Throws `full` if the disk is still full after everything possible was released.
+    /// Writes the recovered version as a checkpoint. If the disk is full, removes files that are not needed and tries again; then throws `full`.
     func checkpoint(_ engine: Engine, _ opened: Opened) throws(EngineError) {
         do throws(EngineError) { return try engine.checkpointer.run(log: nil, isForced: true) } catch {
             guard error.code == .full, try removeLeftOvers(engine, opened) else { throw error }
@@ -9,8 +9,8 @@ extension Recovery {
         try engine.checkpointer.run(log: nil, isForced: true)
     }
 
-    /// Removes log segments under preallocation, kept for recycling or older than all states, and page files that no state, log transaction or
-    /// catalogue names: the output of an incomplete checkpoint. False if there was nothing to remove.
+    /// Removes preallocated and recycled log segments, and segments older than all states. Removes page files that no state and no logged
+    /// transaction refers to: an incomplete checkpoint wrote them. False if there was nothing to remove.
     private func removeLeftOvers(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Bool {
         try engine.core.requireStore()
         let names = opened.listing ?? []
@@ -29,7 +29,7 @@ extension Recovery {
         return isAnyGone
     }
 
-    /// Nil if a state is damaged, so that the files are unknown.
+    /// The page files that a state or a logged transaction needs; nil if a state is damaged, so that they are unknown.
     private func neededFiles(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Set<PageFileNumber>? {
         let (space, files) = (engine.core.space, engine.core.files)
         do throws(EngineError) {
@@ -46,13 +46,14 @@ extension Recovery {
         }
     }
 
-    /// Whether there may be too little space for the reserve and a first segment, so that a first delete would fail.
+    /// Whether there may be too little space for the reserve and a log segment, so that even a delete would fail.
     func isShortOfRoom(_ reserve: SpaceReserve) -> Bool {
         guard !reserve.isSpent, let room = fileSystem.availableBytes(path) else { return reserve.isSpent }
         return room < options.reserveSize + 2 * options.log.firstSegmentBytes
     }
 
-    /// Releases what only the state before recovery's checkpoint needs, above all the old log, to make space for a new one.
+    /// Writes a second checkpoint, so that the files are released that only the state before the first one needs. These are above all the old log
+    /// segments. Then creates the reserve.
     func freeOldStates(_ engine: Engine, _ log: LogWriter) {
         engine.attempt { () throws(EngineError) in try engine.checkpointer.run(log: log, isForced: true) }
         log.releaseRecycledSegments()

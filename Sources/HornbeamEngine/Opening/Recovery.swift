@@ -1,10 +1,10 @@
-// Opens a store: from the meta file to the newest durable version.
+// Opens a store at its newest durable version.
 //
-// Recovery starts at the newest slot of `meta` with a readable catalogue and replays the log after it through ordinary transactions. After an
-// unclean end, a killed process or a failed sync may have left two things in the system's cache only:
-// - The newest state of `meta`. Recovery writes and syncs it again, while everything that the state before it needs still exists.
-// - The end of the log. Recovery writes it as a checkpoint before the first new commit.
-// Until that checkpoint writes `meta`, no existing file changes otherwise, so recovery can crash and start again.
+// Recovery starts at the newest state in `meta` with a readable catalogue, and applies the log after it in a transaction. If a process was
+// killed or a sync failed, two parts of the store may be in the system's cache only:
+// - The newest state of `meta`. Recovery writes and syncs it again. Meanwhile all files exist that the preceding state needs.
+// - The end of the log. Recovery writes its changes as a checkpoint before the first new commit.
+// Until that checkpoint writes `meta`, recovery changes no other existing file. So it can crash and start again.
 
 /// One attempt to open a store.
 struct Recovery {
@@ -29,7 +29,7 @@ struct Recovery {
         }
         let lock = try fileSystem.lock(metaPath, noting: lockPath)
         do throws(EngineError) {
-            // Another store may have replaced the file between opening and locking it.
+            // The file may have been replaced between opening and locking it.
             try lock.verify()
             let (engine, log) = try openForWriting(lock, isNew: isNew)
             return (engine, log, lock)
@@ -47,7 +47,7 @@ struct Recovery {
         guard !options.allowsNetworkFileSystem, let kind = fileSystem.networkFileSystem(of: path) else { return }
         throw EngineError(
             .inputOutput,
-            "The store lies on a network file system (\(kind)), where neither locks nor syncs can be relied on. Move it to "
+            "The store lies on a network file system (\(kind)), where locks and syncs are not reliable. Move it to "
                 + "a local disk, or allow network file systems when opening, and then open it from one machine only.",
             path: path)
     }
@@ -57,14 +57,14 @@ struct Recovery {
         // The opened file must be the locked one.
         try lock.verify()
         let states = meta.states
-        // The process that made, copied or salvaged the store may have ended before the name was durable. The first writer under this name writes the
-        // durable LSN hint only after this sync.
+        // The store's name may not be durable: the process that created, copied or salvaged the store may have ended before. The first writer writes
+        // the durable LSN hint only after this sync, so a hint proves that the name is durable.
         if !isNew, DurableLSNHint(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
             try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
         }
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
-            // No other process changes the folder from now on, but an attempt with the newer state may have.
+            // No other process changes the folder now. It is listed for each state, since an attempt with the newer state may have changed it.
             let names = try fileSystem.list(path)
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
@@ -74,7 +74,7 @@ struct Recovery {
         }
     }
 
-    /// Tries the states, newest first, until one is not damaged.
+    /// Calls `body` with the index of each state, newest first, until it does not throw `damaged`.
     func withReadableState<R>(
         _ states: [MetaState], _ body: (Int) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -89,7 +89,7 @@ struct Recovery {
         throw firstError ?? EngineError(.damaged, "The meta file names no checkpoint.", path: metaPath)
     }
 
-    /// The parts from which an engine is made.
+    /// The files and states from which an engine is made.
     struct Opened {
         let meta: MetaFile
         /// Newest first.
@@ -97,7 +97,7 @@ struct Recovery {
         let chosen: Int
         let previous: MetaState?
         let files: PageFiles
-        /// The names in the folder when it was opened for writing.
+        /// The names in the folder, if the store is opened for writing.
         var listing: [String]?
         var state: MetaState { states[chosen] }
     }
@@ -110,7 +110,7 @@ struct Recovery {
         let replayed = try replay(opened, engine, reaching: noted)
         engine.loss = replayed.loss
         var mark = replayed.end.mark
-        // Segment numbers are consecutive, since the older state of `meta` may need both the existing segments and the next ones.
+        // Numbering continues after the existing segments: the older state of `meta` may need old and new segments, without a gap.
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, noted) }
         let reserve = engine.core.reserve
@@ -131,15 +131,16 @@ struct Recovery {
         return (engine, log)
     }
 
-    /// Whether the newest state of `meta` may be in the system's cache only: the previous state still has everything that leads to the newest.
-    /// Otherwise the previous state was released, which happens only after the newest is durable.
+    /// Whether the newest state of `meta` may be in the system's cache only. If the log that leads from the previous state to it has been removed,
+    /// it is durable, because the log is removed only after the sync.
     private func isInDoubt(_ opened: Opened) -> Bool {
         guard opened.chosen == 0, let previous = opened.previous else { return false }
         let hasLog = opened.listing?.contains { LogSegmentNumber(fileName: $0) != nil } ?? true
         return hasLog || previous.log == opened.state.log
     }
 
-    /// Copy-on-write file systems need space for overwriting, too.
+    /// Makes the newest state of `meta` durable. On a full disk, releases the reserve and tries again: copy-on-write file systems need space for
+    /// overwriting too.
     private func confirm(_ meta: MetaFile, _ reserve: SpaceReserve) throws(EngineError) {
         do throws(EngineError) { return try meta.confirm() } catch {
             guard error.code == .full, reserve.release() else { throw error }
@@ -147,9 +148,9 @@ struct Recovery {
         try meta.confirm()
     }
 
-    /// An engine that shows the chosen checkpoint, without the log.
+    /// An engine with the version of the chosen checkpoint, before replay.
     ///
-    /// The next checkpoint is numbered after the newest known, even when an older one was chosen.
+    /// The number of its next checkpoint follows the newest one in `meta`, even if an older checkpoint was chosen.
     func makeEngine(_ opened: Opened, readerPosition: ReaderPosition? = nil, lock: (any FileLock)? = nil) throws(EngineError) -> Engine {
         var state = opened.state
         let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
@@ -178,7 +179,7 @@ struct Recovery {
         return (version, try place("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
     }
 
-    /// Decodes a record; an error names the record's place.
+    /// Decodes a record. Its errors name the file and the offset of the record.
     private func place<R>(
         _ name: String, _ reference: PageReference, _ files: PageFiles, _ decode: ([UInt8]) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -194,16 +195,16 @@ struct Recovery {
 
     // MARK: Replay
 
-    /// The end of the log, and the loss up to there.
+    /// The result of a replay: the end of the log, and the lost transactions.
     struct Replayed {
         var end: LogEnd
         var loss: OpeningLoss?
     }
 
-    /// Replays the log, from an engine's checkpoint to the requested state.
+    /// Replays the log from an engine's checkpoint to the version that the options request.
     ///
-    /// An older checkpoint is accepted only if the log leads from it to the newest one, and to `goal`: everything in between was acknowledged.
-    /// `limit` ends the reading where a writer may be writing.
+    /// The log must reach the newest checkpoint, even if an older one was chosen, and `goal`, because all commits before were acknowledged. With
+    /// `limit`, reading ends there, because a writer may be writing the bytes after it.
     func replay(
         _ opened: Opened, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition? = nil
     ) throws(EngineError) -> Replayed {
@@ -219,7 +220,7 @@ struct Recovery {
                 guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
                     throw error
                 }
-                // A writer may have recycled a segment during the reading. That is no loss, and the reader starts again.
+                // If a writer has recycled a segment meanwhile, this throws and the reader starts again. No transaction is lost in this case.
                 try requireKept(opened.state)
                 reason = error
             }
@@ -227,7 +228,7 @@ struct Recovery {
         return Replayed(end: end, loss: loss(opened, engine, reason))
     }
 
-    /// Replays the log from a mark on.
+    /// Replays the log from a mark to its end, or to `limit`.
     func replay(
         from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?,
         listing: [String]? = nil
@@ -241,7 +242,7 @@ struct Recovery {
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
                 var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
-                // The file that holds the table may be newer than the files that the table lists.
+                // The table does not include the file in which it is stored, if that file is new.
                 for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].gain(0) }
                 replay.finish()
                 try engine.publishAttached(version, table, as: number)
@@ -255,7 +256,7 @@ struct Recovery {
 }
 
 extension Engine {
-    /// Publishes a version that a big transaction wrote like a checkpoint.
+    /// Publishes the version of a big transaction, which has written its pages and its catalogue itself.
     fileprivate func publishAttached(
         _ version: StoreVersion, _ table: FileTable, as number: TransactionNumber
     ) throws(EngineError) {

@@ -1,13 +1,13 @@
 // Applies the transactions of a log to the newest version.
 //
-// They are applied as one transaction, so that a leaf is copied once, even if a thousand transactions change it. The states in between cannot
-// be read. If the log may be damaged and its readable part is wanted, each transaction makes a version of its own.
+// Usually all are applied as one transaction, so that a leaf is copied only once, even if a thousand transactions change it. With the starting
+// point `lastReadable`, the log may be damaged, and each transaction makes its own version.
 // Invariant: after an error the engine has the last finished version.
 
-/// The replay of a log. Used by one thread. If it is released before `finish`, the changes since the last version are dropped.
+/// The replay of a log. One thread uses it. If it is released before `finish`, the changes since the last version are discarded.
 final class Replay {
     private let engine: Engine
-    /// True if each transaction makes a version.
+    /// True if each transaction makes its own version.
     private let keepsEach: Bool
     private var transaction: WriteTransaction?
     private var last = TransactionNumber.zero
@@ -17,7 +17,7 @@ final class Replay {
         self.keepsEach = keepsEach
     }
 
-    /// Applies one transaction, which must be the next.
+    /// Applies one transaction. Throws `damaged` if its number does not follow the last one.
     func apply(_ payload: Bytes, as number: TransactionNumber) throws(EngineError) {
         let transaction = try current()
         guard last.next == number else {
@@ -39,7 +39,7 @@ final class Replay {
         return transaction
     }
 
-    /// Makes a version of what was applied.
+    /// Publishes a version with the transactions applied so far.
     func finish() {
         guard let transaction else { return }
         self.transaction = nil

@@ -1,4 +1,4 @@
-// Creates a store under another name and renames it when it is complete, so that a crash leaves no partial store.
+// Creates a store under a temporary name and renames it when it is complete, so that no partial store is at the path after a crash.
 
 /// The creation of a store at a path.
 struct StoreCreation {
@@ -7,13 +7,13 @@ struct StoreCreation {
     let pageSize: Int
 
     func run() throws(EngineError) {
-        let occupied = "The folder holds files but no store; choose another path for a new store."
+        let occupied = "The folder contains files but no store. Choose another path for a new store."
         try StoreDraft(path: path, fileSystem: fileSystem, occupied: occupied).fill { (draft) throws(EngineError) in
             try writeMeta(in: draft, .random())
         }
     }
 
-    /// Makes a folder a store without content.
+    /// Makes an empty store of a folder.
     func writeMeta(in folder: String, _ store: StoreIdentifier) throws(EngineError) {
         let state = MetaState(
             store: store, salt: .random(in: 1 ... .max), pageSize: pageSize, checkpoint: 1, log: .origin,
@@ -28,10 +28,11 @@ struct StoreCreation {
 struct StoreDraft {
     let path: String
     let fileSystem: any FileSystem
-    /// The message for a path that is already in use.
-    var occupied = "The folder holds files already; choose a path where there is nothing yet."
+    /// The error message for a path that is in use already.
+    var occupied = "The folder contains files already. Choose another path."
 
-    /// Calls `body` with the folder to fill. After an error nothing is at the path. Throws `notAStore` when the path is in use.
+    /// Calls `body` with a new folder to fill, and then renames it to the path. After an error there is no store at the path. Throws `notAStore`
+    /// when the path is in use.
     func fill(_ body: (String) throws(EngineError) -> Void) throws(EngineError) {
         if try fileSystem.exists(path), try !fileSystem.list(path).isEmpty {
             throw EngineError(.notAStore, occupied, path: path)
@@ -51,7 +52,7 @@ struct StoreDraft {
         discardOthers()
     }
 
-    /// Opens the content of a draft as a store, which replays its log and removes it. That proves that it can be opened.
+    /// Opens a draft as a store, calls `body`, and closes the store. This proves that it can be opened. It replays the log and removes it.
     func complete<R>(
         _ draft: String, _ options: EngineOptions, _ body: (Engine) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -67,17 +68,18 @@ struct StoreDraft {
         return result
     }
 
-    /// Removes a draft. It is no store, and the caller throws the first error.
+    /// Removes a draft. Errors are ignored, since a draft is no store and the caller throws the first error.
     private func discard(_ draft: String) {
         for name in (try? fileSystem.list(draft)) ?? [] { try? fileSystem.remove(join(draft, name)) }
         try? fileSystem.remove(draft)
     }
 
-    // MARK: What crashes left
+    // MARK: Drafts from before a crash
 
     private static let mark = ".new-"
 
-    /// A draft's name ends with a random number and the check of the store's name, seeded with that number. No other folder has such a name.
+    /// The temporary name of a store: its name, a mark, a random number, and the check of its name with that number as the seed. The check
+    /// distinguishes drafts from other folders.
     static func draftPath(of path: String, number: UInt64) -> String { path + suffix(of: name(of: path), number) }
 
     private static func suffix(of name: String, _ number: UInt64) -> String {
@@ -87,7 +89,8 @@ struct StoreDraft {
 
     private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-    /// Removes drafts of the path that crashes left. A process that is still filling one has lost: the path is in use.
+    /// Removes other drafts of the path, which remain after a crash. If another process is still filling one, its creation fails, because the
+    /// path is in use.
     private func discardOthers() {
         let store = StoreDraft.name(of: path)
         let folder = parent(ofPath: path)
@@ -100,7 +103,7 @@ struct StoreDraft {
 }
 
 extension Engine {
-    /// Creates a store with the identity of another one and fills it. Nothing is at the path before it is complete and durable.
+    /// Creates a store with the identity of another one; `body` fills it. The store appears at the path when it is complete and durable.
     package static func create(
         _ path: String, as other: Engine, fileSystem: any FileSystem, options: EngineOptions,
         _ body: (Engine) throws(EngineError) -> Void

@@ -1,7 +1,7 @@
 // Writing, reading, walking and moving blobs: values outside the leaves.
 
 extension PageFiles {
-    /// Appends a value in chunks and returns the reference that names it; the reference's count is the length.
+    /// Appends a value in chunks and returns its reference, whose `count` is the length of the value in bytes.
     ///
     /// The value must not be empty. O(n).
     package func appendBlob(
@@ -12,7 +12,7 @@ extension PageFiles {
             fanOut: BlobIndex.capacity)
     }
 
-    /// The same with small sizes, so that tests reach every level.
+    /// The same with given sizes: with small ones, tests reach every level.
     func appendBlob(
         _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender, chunkBytes: Int,
         fanOut: Int
@@ -52,7 +52,7 @@ extension PageFiles {
         return reference.flagged(PageReference.blobIndexFlag)
     }
 
-    /// Reads the whole value. Throws `damaged` for a damaged record. Allocates no more than the records justify.
+    /// Reads the whole value. Throws `damaged` for a damaged record. A wrong length in a damaged reference causes no large allocation.
     package func readBlob(_ reference: PageReference) throws(EngineError) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachBlobRecord(reference, above: Int.max) { (record) throws(EngineError) in
@@ -68,14 +68,14 @@ extension PageFiles {
         return bytes
     }
 
-    /// Calls `body` with the reference of every record of a blob, its index records included.
+    /// Calls `body` with the reference of every record of a blob, including index records.
     package func forEachBlobPage(
         _ reference: PageReference, _ body: (PageReference) throws(EngineError) -> Void
     ) throws(EngineError) {
         try forEachBlobRecord(reference, above: Int.max, body)
     }
 
-    /// Levels decrease on the way down, so a damaged index cannot form a cycle.
+    /// Checks that the level of each index record is below that of its parent, so a damaged index cannot form a cycle.
     private func forEachBlobRecord(
         _ reference: PageReference, above: Int, _ body: (PageReference) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -100,11 +100,11 @@ extension PageFiles {
         }
     }
 
-    /// Copies a record as it is stored to a new place. Verifies it against its old address and computes the check for the new one.
+    /// Copies a stored record to the end of an appender's file. Verifies it at its old address and computes the check for the new one.
     package func copy(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64? = nil
     ) throws(EngineError) -> PageReference {
-        // The closure that lends the record throws only page faults, so a copy of the record is appended after it.
+        // The closure may throw page faults only, and `place` throws other errors, so the record is appended after the closure.
         var stored: [UInt8] = []
         var header = unsafe try withRecord(reference) { (header, payload) throws(PageFault) in
             stored = unsafe [UInt8](payload)
@@ -116,7 +116,7 @@ extension PageFiles {
         }
     }
 
-    /// Moves the records of a blob that lie in the chosen files. Returns the new reference, or the old one if no record was moved.
+    /// Copies the records of a blob that lie in the chosen files. Returns the new reference, or the old one if no record was copied.
     package func copyBlob(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
         movingFrom isLeft: (PageFileNumber) -> Bool

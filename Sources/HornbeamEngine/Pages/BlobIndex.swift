@@ -1,7 +1,7 @@
-// A blob is a value that lies in the page files by itself. Up to 256 KiB it is one chunk record and the reference
-// names it; longer ones are chunks under an index record, whose payload is the chunks' references, 24 bytes each
-// (address, stamp, count; little-endian), and indexes of indexes (level 2, 3 …) when one does not hold them all.
-// A reference's count is the number of the blob's bytes at and below it.
+// A blob is a value that is stored outside the leaves. A blob of up to 256 KiB is one chunk record, and its reference names
+// that record. A longer blob has several chunk records and an index record, whose payload is the references of the chunks,
+// 24 bytes each (address, stamp, count; little-endian). If one index record is too small, further levels (2, 3 …) refer to
+// index records. The count of a reference is the number of the blob's bytes in its record, or below it.
 
 /// The references in an index record of a blob.
 struct BlobIndex {

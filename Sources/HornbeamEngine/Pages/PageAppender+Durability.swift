@@ -1,4 +1,4 @@
-// Flushes and syncs the appender's files, and discards what a failed sync left.
+// Flushes and syncs the appender's files, and discards their unsynced records after a failure.
 
 internal import HornbeamThreads
 
@@ -8,10 +8,10 @@ extension PageAppender {
         try state.withLock { (state) throws(EngineError) in try writeBuffer(&state) }
     }
 
-    /// Makes everything appended so far durable: the bytes of each file, then the folder if files are new.
+    /// Makes all appended records durable: the bytes of each file, then the folder if files are new.
     ///
-    /// After an error, everything appended since the last successful sync is void, as after `abandon()`. A failed sync is not repeated on the
-    /// same bytes, since the system may have dropped them and would report success.
+    /// After an error, all records appended since the last successful sync are invalid, as after `abandon()`. A failed sync is not repeated on
+    /// the same bytes: the system may have dropped them, and the second sync would succeed.
     package func sync(_ site: SyncSite = .pages) throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in
             do throws(EngineError) {
@@ -39,9 +39,9 @@ extension PageAppender {
         try state.withLock { (state) throws(EngineError) in try finishFile(&state) }
     }
 
-    /// Discards everything appended since the last successful sync; the appender continues in a new file.
+    /// Discards all records appended since the last successful sync. The appender continues in a new file.
     ///
-    /// Removes files without durable records as far as the file system permits. Files that remain are orphans, which the next opening removes.
+    /// Removes files without durable records. A file that cannot be removed is an orphan; the next opening of the store removes it.
     package func abandon() {
         state.withLock { abandon(&$0) }
     }

@@ -1,14 +1,14 @@
-// Appends page records to files of its own. It compresses in the caller's thread without a lock. Under its lock it assigns the address,
-// computes the check, which depends on the address, and copies the record into a buffer that is flushed in large writes.
-// Records are durable after `sync()`; no durable structure may name them before.
+// Appends page records to page files that no other appender writes. It compresses in the caller's thread without a lock. Under its lock it
+// assigns the address, computes the check, which depends on the address, and copies the record into a buffer that is flushed in large writes.
+// Records are durable after `sync()`. No durable structure may refer to them before.
 
 internal import HornbeamThreads
 
 /// Appends pages. Any number of threads may append at once; different appenders write to different files.
 package final class PageAppender: Sendable {
-    /// A compressed payload is stored only if it is below 88 % of its raw size.
+    /// A payload is stored compressed only if this saves at least 12 % of its size.
     static let compressedPercentMax = 88
-    /// After a sync the next record starts on a fresh device block, so that no later write touches a durable one.
+    /// After a sync the next record starts at a new device block, so that no later write changes a block with durable records.
     static let blockBytes = DeviceBlock.bytes
     /// The largest payload of one record.
     package static let payloadBytesMax = 1 << 18
@@ -30,18 +30,18 @@ package final class PageAppender: Sendable {
         var buffered = 0
         var unsynced: [Unsynced] = []
         var hasNewFiles = false
-        /// The current file holds durable records.
+        /// Whether the current file has durable records.
         var holdsSyncedBytes = false
         var fileSizeLimit: UInt64
         var bytesAppended: UInt64 = 0
-        /// Returns true while no thread waits for the writes, so that they may be throttled; nil for writes that are never throttled.
+        /// Returns true while the writes may be throttled, because no thread waits for them. If nil, writes are not throttled.
         var mayThrottle: (@Sendable () -> Bool)?
 
         var end: UInt64 { bufferOffset + UInt64(buffered) }
     }
 
     let files: PageFiles
-    /// Guards all state of an append. Held across the large writes on purpose, which limits the rate of appends.
+    /// Guards the state of the appender. Locked during the large writes on purpose, which limits the rate of appends.
     let state: Guarded<State>
 
     init(files: PageFiles, fileSizeLimit: Int, bufferBytes: Int) {
@@ -51,7 +51,7 @@ package final class PageAppender: Sendable {
     }
 
     deinit {
-        // The records stay readable; a failure appears when they are read.
+        // Readers may still need the buffered records. If the write fails, reading them throws.
         state.withLock { state in
             do throws(EngineError) { try writeBuffer(&state) } catch {}
         }
@@ -68,7 +68,7 @@ package final class PageAppender: Sendable {
 
     /// Appends one page and returns its reference. `count` is stored in the reference unchanged.
     ///
-    /// The payload is at most 256 KiB. Throws `full` when the disk is; then call `abandon()`.
+    /// The payload is at most 256 KiB. Throws `full` when the disk is full; then call `abandon()`.
     package func append(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, count: UInt64 = 0
     ) throws(EngineError) -> PageReference {
@@ -78,7 +78,7 @@ package final class PageAppender: Sendable {
         }
     }
 
-    /// A page in its stored form, without an address. Safe: the encoder keeps the payload's memory until the page is appended.
+    /// A page in its stored form, without an address. Safe: the caller of `encode` keeps the payload's memory until the page is appended.
     @safe struct EncodedPage {
         let header: PageHeader
         let payload: UnsafeRawBufferPointer
@@ -131,7 +131,7 @@ package final class PageAppender: Sendable {
         }
     }
 
-    /// Makes room for a record in the buffer, in a new file if the current one is full or there is none.
+    /// Makes room for a record in the buffer. Begins a new file if there is no current file, or if it is full.
     private func prepare(_ state: inout State, for length: Int) throws(EngineError) -> PageFileNumber {
         if state.number != nil, state.end > 0, state.end + UInt64(length) > state.fileSizeLimit {
             try finishFile(&state)

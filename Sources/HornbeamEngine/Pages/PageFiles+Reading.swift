@@ -1,10 +1,11 @@
-// Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression. A bad
-// record is read a second time, since a read may fail once. If it stays bad, the error names file, offset and field.
+// Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression. An invalid
+// record is read a second time, since the first read may have returned wrong bytes. If it is invalid again, the error names file, offset and
+// field.
 
 extension PageFiles {
     /// Reads and verifies a page into the start of `buffer`, which holds at least its raw bytes.
     ///
-    /// Throws `damaged` when the record fails its check, does not match the reference, or is of another kind than expected.
+    /// Throws `damaged` when the check of the record fails, or when the record does not match the reference or the expected kind.
     package func read(
         _ reference: PageReference, into buffer: UnsafeMutableRawBufferPointer, expecting kind: PageKind? = nil
     ) throws(EngineError) -> PageInfo {
@@ -20,7 +21,7 @@ extension PageFiles {
         }
     }
 
-    /// Lends the verified header and the stored payload of a record.
+    /// Reads and verifies a record, and calls `body` with its header and its stored payload.
     func withRecord<R>(
         _ reference: PageReference, _ body: (PageHeader, UnsafeRawBufferPointer) throws(PageFault) -> R
     ) throws(EngineError) -> R {
@@ -45,7 +46,7 @@ extension PageFiles {
         }
     }
 
-    /// False when the file ends before the record does.
+    /// Reads the bytes of a record, and flushes the appender's buffer if they are still in it. False when the file ends too early.
     private func fill(_ record: UnsafeMutableRawBufferPointer, from reference: PageReference) throws(EngineError) -> Bool {
         let entry = try handle(reference.file)
         if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return true }

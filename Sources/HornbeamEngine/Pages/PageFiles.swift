@@ -1,6 +1,6 @@
-// The page files of a store: append-only files of packed page records, each with a number that is never reused. No byte is written
-// twice, and a file is removed as a whole. Files grow through appenders, each with files of its own, and any thread may read them. This
-// layer does not know trees; higher layers know the references between records.
+// The page files of a store: append-only files of page records, each with a number that is never reused. No byte is written twice, and a
+// file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
+// higher folders interpret the references between records.
 
 internal import HornbeamThreads
 
@@ -9,27 +9,27 @@ package final class PageFiles: Sendable {
     /// An open file.
     struct Entry {
         var file: any File
-        /// The appender whose buffer may still hold the file's last bytes.
+        /// The appender whose buffer may still contain the file's last bytes.
         weak var appender: PageAppender?
     }
 
     private struct State {
         var entries: [PageFileNumber: Entry] = [:]
         var nextFile: PageFileNumber
-        /// Files in memory are numbered downwards, away from the files of another process that writes.
+        /// A reader numbers its files in memory downwards, so that the numbers differ from those of the writing process.
         var nextInMemory = PageFileNumber.last
 
-        /// Files stay open, since a writer in another process may unlink them.
+        /// True in a reader: files stay open, since a writer in another process may unlink them.
         let isHolding: Bool
 
-        /// The next number of a file in memory; nil where files are made on disk.
+        /// The next number of a file in memory; nil in a writer, whose new files are on disk.
         mutating func takeNumberInMemory() -> PageFileNumber? {
             guard isHolding else { return nil }
             defer { nextInMemory = PageFileNumber(nextInMemory.rawValue - 1) }
             return nextInMemory
         }
 
-        /// Closes a file that has no appender; its last reader still holds the handle.
+        /// Removes one file without an appender from the table if the table is full. The file is closed when its last reader releases it.
         mutating func makeRoom() {
             guard !isHolding, entries.count >= PageFiles.openFilesMax else { return }
             guard let idle = entries.first(where: { $0.value.appender == nil })?.key else { return }
@@ -37,9 +37,9 @@ package final class PageFiles: Sendable {
         }
     }
 
-    /// Files kept open for reading; a store may have more than a process may open.
+    /// The largest number of files that stay open for reading. A store may have more files than a process may open.
     static let openFilesMax = 256
-    /// The end of the last record that a reference can name: 2³² places of 8 bytes and a record's length.
+    /// The largest possible end of a record: 2³² offsets in units of 8 bytes, and the largest length of a record.
     static let fileBytesMax: UInt64 = 1 << 35 + 1 << 19
 
     package let directory: String
@@ -48,8 +48,8 @@ package final class PageFiles: Sendable {
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
 
-    /// The page files in a folder. New files get numbers from `nextFile` on, above every existing number. `listing` holds the names in the
-    /// folder, if the caller knows them.
+    /// The page files in a folder. A new file gets a number of at least `nextFile`, above every existing number. `listing` contains the names
+    /// in the folder, if the caller knows them.
     package init(
         directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
         isHolding: Bool = false, listing: [String]? = nil
@@ -62,8 +62,8 @@ package final class PageFiles: Sendable {
         state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, isHolding: isHolding))
     }
 
-    /// Opens every existing file. If the object was made with `isHolding`, the files can be read from then on, even after another process
-    /// unlinks them. Throws `damaged` when a file disappears meanwhile.
+    /// Opens every existing file. With `isHolding`, the files stay open and readable after another process unlinks them. Throws `damaged`
+    /// when a file disappears during the call.
     package func hold() throws(EngineError) {
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) { _ = try handle(number) }
     }
@@ -71,26 +71,26 @@ package final class PageFiles: Sendable {
     /// The number of the next new file. The meta file stores it, so that numbers are never reused.
     package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }
 
-    /// The files present, by number.
+    /// The existing files in the order of their numbers.
     package func files() throws(EngineError) -> [PageFileSummary] {
         var summaries: [PageFileSummary] = []
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) {
             do throws(EngineError) {
                 summaries.append(PageFileSummary(number: number, bytes: min(try handle(number).file.size(), PageFiles.fileBytesMax)))
             } catch {
-                // A checkpoint on another thread may have removed it after the folder was listed.
+                // A checkpoint on another thread may have removed the file after the folder was listed.
                 guard error.code == .damaged, try !fileSystem.exists(path(of: number)) else { throw error }
             }
         }
         return summaries.sorted { $0.number < $1.number }
     }
 
-    /// An appender with a file of its own, created when something is first appended.
+    /// Makes an appender. Its first append creates its first file.
     package func makeAppender(fileSizeLimit: Int = 4 << 20, bufferBytes: Int = 1 << 20) -> PageAppender {
         PageAppender(files: self, fileSizeLimit: fileSizeLimit, bufferBytes: bufferBytes)
     }
 
-    /// Unlinks a file without references. It becomes durable later; a file that reappears after a crash is an orphan.
+    /// Unlinks a file without references. A later sync makes the removal durable; a file that reappears after a crash is an orphan.
     package func remove(_ file: PageFileNumber, mayThrottle: () -> Bool = { false }) throws(EngineError) {
         forget(file)
         try fileSystem.remove(path(of: file), mayThrottle: mayThrottle)
@@ -103,7 +103,7 @@ package final class PageFiles: Sendable {
 
     func path(of file: PageFileNumber) -> String { join(directory, file.fileName) }
 
-    /// The open file; opened for reading at first use.
+    /// The open file. The first use opens it for reading.
     func handle(_ number: PageFileNumber) throws(EngineError) -> Entry {
         if let entry = state.withLock({ $0.entries[number] }) { return entry }
         let opened = Entry(file: try openForReading(number), appender: nil)
@@ -128,7 +128,7 @@ package final class PageFiles: Sendable {
 
     var openFileCount: Int { state.withLock { $0.entries.count } }
 
-    /// A new file for an appender, under a new number. It lies in memory if the store is open for reading.
+    /// Creates a file with a new number for an appender: in memory if the store is open read-only, otherwise on disk.
     func create(for appender: PageAppender) throws(EngineError) -> (PageFileNumber, any File) {
         if let number = state.withLock({ $0.takeNumberInMemory() }) {
             let file = MemoryFile(path: path(of: number), content: MemoryFile.Content())

@@ -5,8 +5,8 @@
 //      | magic  | kind | codec | stored bytes | raw bytes | tree (24) | level | checkpoint sequence | check     |
 //      +--------+------+-------+--------------+-----------+-----------+-------+---------------------+-----------+
 //
-// The check is XXH64 over bytes 0 ..< 24 and the stored payload, seeded with the store's salt and the record's own
-// address, so that a record is valid in one place of one store only.
+// The check is XXH64 over bytes 0 ..< 24 and the stored payload, seeded with the store's salt and the record's
+// address, so that a record is valid only in this store and at this address.
 
 /// The kinds of page records.
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
@@ -23,7 +23,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
 package struct PageHeading: Hashable, Sendable {
     package var kind: PageKind
     package var tree: TreeID
-    /// 0 at the leaves; at most 255.
+    /// 0 for leaves; at most 255.
     package var level: Int
     /// The sequence number of the checkpoint that wrote the page.
     package var checkpoint: UInt64
@@ -67,10 +67,10 @@ package struct PageHeader {
     var storedBytes: Int
     var rawBytes: Int
 
-    /// Header, payload and padding.
+    /// The length of the record: header, payload and padding.
     var recordBytes: Int { (PageHeader.bytes + storedBytes + 7) & ~7 }
 
-    /// Writes everything but the check.
+    /// Writes all fields except the check.
     func encode(into buffer: UnsafeMutableRawBufferPointer) {
         unsafe buffer.storeBytes(of: PageHeader.magic.littleEndian, as: UInt16.self)
         unsafe buffer.storeBytes(of: heading.kind.rawValue, toByteOffset: PageHeader.kindOffset, as: UInt8.self)
@@ -97,7 +97,7 @@ package struct PageHeader {
         return .success(PageHeader(heading: heading, codec: codec, storedBytes: Int(stored), rawBytes: Int(raw)))
     }
 
-    /// The check of a record whose header, up to the check, and payload are given.
+    /// The check of a record with the given payload. The bytes of the header before its check must be filled.
     static func check(
         header: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, salt: UInt64, address: UInt64
     ) -> UInt64 {
@@ -114,18 +114,18 @@ package struct PageHeader {
     }
 }
 
-/// The faults of a record, in the words of an error message.
+/// The faults of a record, with their texts in error messages.
 enum PageFault: String, Error {
     case address = "the reference's address names no page"
     case short = "the file ends before the record does"
     case magic = "the magic number is wrong"
     case kind = "the kind is unknown"
     case codec = "the codec is unknown"
-    case size = "the stored size is not the reference's"
+    case size = "the stored size differs from the size in its reference"
     case raw = "the raw size is wrong"
     case check = "the check does not match"
-    case stamp = "the check is not the one that its reference holds"
+    case stamp = "the check differs from the check in its reference"
     case compression = "the payload cannot be unpacked"
-    case unexpected = "the kind is not the one expected"
+    case unexpected = "the kind is not the expected one"
     case blob = "the blob's chunks do not add up"
 }

@@ -1,9 +1,9 @@
-// Prefetch hints for the modules above, which do not import C.
+// Prefetch hints for higher modules, which do not import C.
 
 internal import CSystem
 
 package enum CacheLine {
-    /// Prefetches two cache lines that will be read soon. Any address is permitted, since nothing is read.
+    /// Prefetches two cache lines that will be read soon. Invalid addresses are permitted: a prefetch never faults.
     package static func fetch(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) {
         unsafe fetch_line(first)
         unsafe fetch_line(second)

@@ -1,54 +1,54 @@
-// Epochs protect frames of the pool during reads without a lock or a reference count.
+// Epoch-based reclamation: it protects frames of the pool during reads without a lock or a reference count.
 //
-// A reader enters before it touches a frame and leaves afterwards. A frame out of use waits in limbo until every reader that may have
-// seen it has left.
+// A reader enters an epoch before it reads a frame, and leaves it afterwards. A frame out of use waits in limbo until every reader that may
+// have seen it has left.
 //
-// Invariant: a frame is unpublished before its epoch is stamped, so readers that enter later cannot find it.
+// Invariant: a frame is unpublished before it is stamped with the epoch, so readers that enter a later epoch cannot find it.
 //
-// A reader stores its epoch into a cell of its own thread, without a barrier, since a barrier would delay every read. The thread that
-// searches for the oldest reader pays instead: the kernel puts a barrier on every thread of the process first. Either a reader stored its
-// epoch before that barrier, which makes it visible, or its reads follow the barrier and find nothing that was unpublished. If the kernel
-// lacks or refuses the call, readers use a barrier.
+// A reader stores its epoch in a cell of its thread, without a memory barrier, since a barrier would delay every read. Instead, the thread
+// that searches for the oldest reader first makes the kernel execute a barrier on every thread of the process (`membarrier`). If a reader
+// stored its epoch before that barrier, the store is visible. Otherwise its reads follow the barrier and find no unpublished frame. If the
+// kernel has no such call or refuses it, readers use a barrier.
 //
-// Each thread has a cell of its own, whatever the number of threads, so a nested read finds the outer one and no read waits. The first
-// cells are allocated with the epochs. More come in chunks when a thread first needs one; each chunk doubles the number of cells.
+// Each thread has its own cell, so a nested read finds the epoch of the outer one, and no read waits. The first cells are allocated at
+// initialization. More cells are allocated in chunks when a thread first needs one; each chunk doubles the number of cells.
 
 internal import CSystem
 import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// The cells of the threads that read, and the current epoch.
+/// The current epoch, and the cells in which reading threads store theirs.
 @safe final class Epochs: Sendable {
     typealias Cell = Atomic<UInt64>
 
-    /// A read in progress. It has no cell inside another read of the same thread, which protects it too.
+    /// A read in progress. A nested read has no cell: the outer read of its thread protects it.
     @safe struct Reader {
         let cell: UnsafeMutablePointer<Cell>?
     }
 
-    /// Threads with smaller numbers have their cells allocated from the start.
+    /// The number of cells that are allocated at initialization.
     private let firstCount: Int
-    /// Cells lie a cache line apart.
+    /// The distance of two cells, in units of 8 bytes: one cache line.
     private static let stride = 8
-    /// Each chunk doubles the cells, so these are enough for all threads of a process.
+    /// The largest number of chunks. Each doubles the number of cells, so they are enough for all threads of a process.
     private static let chunkCount = 24
-    /// True where the kernel can put a barrier on the process's threads.
+    /// True if the kernel can execute a barrier on all threads of the process.
     private static let isBarrierPrepared = membarrier_prepare() == 0
-    /// The wait for readers that entered without a barrier before the kernel refused one: far longer than a processor delays a store.
+    /// The time after a refused barrier until earlier readers are visible. It is much longer than a processor can delay a store.
     private let pauseNanoseconds: UInt64
 
     private let current = Atomic<UInt64>(1)
     private let isInterleaved = Interleaving.isUnderWay
-    /// The kernel puts a barrier on all threads; 0 if it did.
+    /// Makes the kernel execute a barrier on all threads. Returns 0 on success.
     private let putBarrier: @Sendable () -> Int32
     /// False after the kernel refused a barrier.
     private let hasBarrier: Atomic<Bool>
-    /// The time of the refusal.
+    /// The time at which the kernel refused a barrier; 0 if it never did.
     private let refusedAt = Atomic<UInt64>(0)
     private let threadKey = ThreadNumber.key
     nonisolated(unsafe) private let cells: UnsafeMutablePointer<Cell>  // fixed at init; atomic cells
-    /// Addresses of the chunks, 0 before they are needed.
+    /// The addresses of the chunks; 0 for a chunk that is not allocated.
     nonisolated(unsafe) private let chunks: UnsafeMutablePointer<Atomic<UInt>>  // fixed at init; atomic
 
     init(
@@ -97,11 +97,11 @@ import Synchronization
     private func enter(_ cell: UnsafeMutablePointer<Cell>) -> Reader {
         if unsafe cell.pointee.load(ordering: .relaxed) != 0 { return unsafe Reader(cell: nil) }
         let epoch = current.load(ordering: .acquiring)
-        point("a reader that has not said so yet")
+        point("a reader before it stores its epoch")
         unsafe cell.pointee.store(epoch, ordering: .relaxed)
-        // Loaded after the store: a thread that is preempted in between has stored its epoch, or sees the refusal.
+        // This load follows the store. So if the kernel refuses a barrier, the thread has stored its epoch already or sees the refusal.
         if hasBarrier.load(ordering: .relaxed) {
-            // Emits no instruction: it keeps the compiler from moving reads before the store.
+            // This emits no instruction. It prevents the compiler from moving reads before the store.
             atomicMemoryFence(ordering: .acquiringAndReleasing)
         } else {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -110,7 +110,7 @@ import Synchronization
         return unsafe Reader(cell: cell)
     }
 
-    /// The first read of a thread, or a read of a thread with a cell in a chunk.
+    /// Starts the first read of a thread, or a read of a thread whose cell is in a chunk.
     @inline(never)
     private func enterFirst(_ known: Int) -> Reader {
         let number = known >= 0 ? known : ThreadNumber.make()
@@ -119,7 +119,7 @@ import Synchronization
         return unsafe enter((chunk(index) ?? makeChunk(index)) + place)
     }
 
-    /// The chunk that holds a thread's cell, and where in it.
+    /// The chunk with a thread's cell, and the position of the cell in it.
     private func place(_ number: Int) -> (chunk: Int, place: Int) {
         let index = Int.bitWidth - 1 - (number / firstCount).leadingZeroBitCount
         precondition(index < Epochs.chunkCount, "A process has fewer than \(firstCount << Epochs.chunkCount) threads.")
@@ -130,7 +130,7 @@ import Synchronization
         unsafe UnsafeMutablePointer(bitPattern: chunks[index].load(ordering: .acquiring))
     }
 
-    /// Two threads may make the same chunk; the first one is used.
+    /// Allocates a chunk. If another thread was faster, uses the chunk of that thread.
     private func makeChunk(_ index: Int) -> UnsafeMutablePointer<Cell> {
         let made = unsafe Epochs.makeCells(firstCount << index)
         let (isFirst, other) = unsafe chunks[index].compareExchange(
@@ -150,19 +150,19 @@ import Synchronization
         unsafe cell.pointee.store(0, ordering: .releasing)
     }
 
-    /// A scheduling point of interleaving tests; almost free otherwise.
+    /// A scheduling point of interleaving tests. Otherwise it costs almost no time.
     @inline(__always)
     func point(_ place: StaticString) {
         if isInterleaved { Interleaving.point(place) }
     }
 
-    /// Stamps a frame that was just unpublished. The frame may be reused when `oldestReader()` exceeds the stamp.
+    /// Returns the stamp for a frame that was just unpublished. The frame may be reused when `oldestReader()` exceeds the stamp.
     func stamp() -> UInt64 {
-        point("a frame that nobody finds any more")
+        point("an unpublished frame before its stamp")
         return current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
     }
 
-    /// The epoch in which the oldest active reader entered; `UInt64.max` without readers, 0 if it is unknown at present.
+    /// The epoch of the oldest active reader; `UInt64.max` without readers, 0 if it is not known yet.
     func oldestReader() -> UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         guard reachedAllReaders() else { return 0 }
@@ -183,8 +183,8 @@ import Synchronization
         if epoch != 0, epoch < oldest { oldest = epoch }
     }
 
-    /// True when the epoch of every reader is visible. A kernel that prepared barriers may refuse one later, because of a filter of system
-    /// calls or for lack of memory. From then on readers use barriers; readers that entered before are safe after a pause.
+    /// True when the epochs of all readers are visible to this thread. The kernel may refuse a barrier later, because of a filter of system
+    /// calls or for lack of memory. From then on readers use barriers. Readers that entered before are visible after a pause.
     private func reachedAllReaders() -> Bool {
         if hasBarrier.load(ordering: .acquiring) {
             if putBarrier() == 0 { return true }

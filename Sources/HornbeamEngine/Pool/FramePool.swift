@@ -1,28 +1,29 @@
-// The buffer pool: frames of one page each in one anonymous mapping, named by number.
+// The buffer pool: numbered frames of one page each, in one anonymous mapping.
 //
-// A frame holds a page read from a page file (it has a disk address and may be evicted) or a node made by a
-// transaction (no disk address; it stays until it is freed or has been written by a checkpoint). Readers find a
-// page through a hint and compare the frame's disk address inside an epoch; only a miss takes the lock.
+// A frame contains either a page from a page file, which has a disk address and may be evicted, or a node that a transaction
+// made. A node has no disk address; it stays in memory until it is freed or a checkpoint has written it. Readers find a
+// page through a hint and compare the frame's disk address inside an epoch. They lock the pool only if the hint is wrong.
 //
 // Invariants:
-// - `table` names exactly the frames whose disk address is set.
+// - `table` contains exactly the frames whose disk address is set.
 // - A frame's generation changes whenever its content is replaced or removed.
-// - Frames leave use through limbo unless no other thread ever saw them.
+// - A frame is freed through limbo, unless no other thread ever saw it.
 
 import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// The pool's record of a frame: one cache line. Fields that readers access are atomic; the others belong to the writer or the lock.
+/// The pool's record of a frame: one cache line. Fields that readers access are atomic. The others are guarded by the writer's turn or by the
+/// pool's lock.
 struct FrameInfo: ~Copyable {
     static let size = 64
 
     /// The page's address in the page files; 0 while the frame is free or its node is in memory only.
     let diskAddress = Atomic<UInt64>(0)
-    /// The serial number of the layouts that the leaf was verified against; `.max` for nodes of this process. A page from disk is verified when
-    /// it is first read as part of a table.
+    /// The serial number of the layouts with which the leaf was verified; `.max` for nodes that this process made. A page from disk is verified
+    /// when it is first read as part of a table.
     let verifiedFor = Atomic<UInt64>(0)
-    /// The cached header of a table leaf (CachedLeafHeader); `shape` is 0 when there is none.
+    // The cached header of a table leaf (CachedLeafHeader). `shape` is 0 when there is none.
     let firstKey = Atomic<UInt64>(0)
     let shape = Atomic<UInt64>(0)
     /// The transaction that made the node; 0 for pages from disk. Written before other threads see the frame.
@@ -31,22 +32,22 @@ struct FrameInfo: ~Copyable {
     var death = UInt64.max
     /// The stamp of the reference to the page, once it has a disk address.
     var stamp: UInt64 = 0
-    /// Changes each time the frame gets other content.
+    /// Incremented each time the frame gets other content.
     let generation = Atomic<UInt32>(1)
     let bitmaps = Atomic<UInt16>(0)
-    /// Set by readers, cleared by the clock.
+    /// The reference bit of clock eviction: set by readers, cleared by the clock.
     let isRecent = Atomic<Bool>(false)
-    /// Guarded by the pool's lock.
+    /// Whether the clock may evict the page. Guarded by the pool's lock.
     var isEvictable = false
 }
 
 @safe final class FramePool: Sendable {
     let pageSize: Int
-    /// The goal for the number of frames in use; nodes that are not written yet may exceed it.
+    /// The goal for the number of frames in use. Nodes that are not written yet may exceed it.
     let capacity: Int
     let epochs = Epochs()
-    /// Added to the transaction in locations of rows, so that a location from another pool is not accepted: a store may be closed and opened
-    /// again, or moved, while its objects are held.
+    /// A number that is added to the transaction in hints for rows, so that a hint from another pool is invalid. A program may still have such
+    /// hints after it has closed a store and opened it again.
     let mark = FramePool.poolsMade.wrappingAdd(1, ordering: .relaxed).newValue &* 0x9E37_79B9
     private static let poolsMade = Atomic<UInt64>(0)
     let files: PageFiles
@@ -59,7 +60,7 @@ struct FrameInfo: ~Copyable {
 
     private struct State {
         var free: [UInt32] = []
-        /// Free frames whose memory was given back to the system; highest first.
+        /// Free frames whose memory was returned to the system; highest first.
         var cold: [UInt32] = []
         var limbo: [(frame: UInt32, epoch: UInt64)] = []
         var table: [UInt64: UInt32] = [:]
@@ -68,28 +69,28 @@ struct FrameInfo: ~Copyable {
         var prefaulted: UInt32 = 1
         var hasHugePages = false
         var hand: UInt32 = 1
-        /// Allocations to skip before the clock runs again, after it found nothing.
+        /// The number of allocations before the clock runs again, after it found too few pages.
         var patience = 0
         var inUse: Int { Int(end) - 1 - free.count - cold.count - limbo.count }
     }
 
-    /// Frames in limbo from which on asking all threads for their epochs pays.
+    /// The number of frames in limbo at which they are reclaimed. Reading the epochs of all threads takes too long for fewer frames.
     private static let reclaimedAtOnce = 16
 
-    /// A lookup beyond the reach of the processor's translation buffer walks the page tables, twice on a virtual machine. Pages of 2 MiB keep a
-    /// large pool within reach.
+    /// The size of a huge page. A small page that is not in the processor's TLB costs a walk of the page tables, and two walks on a virtual
+    /// machine. With huge pages, a large pool fits in the TLB.
     private static let hugePageBytes = PoolMemory.hugePageBytes
     private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
     private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
-    /// Smaller pools use small pages, which take memory only as they are used.
+    /// Smaller pools use small pages, since a huge page uses all its memory at the first access.
     private static let bytesForHugePages = 32 << 20
     private static let framesOfALook: UInt32 = 8
-    /// Bytes that another thread populates at once.
+    /// The number of bytes that another thread populates in advance.
     private static let bytesAhead = 16 << 20
 
     /// - Parameters:
     ///   - bytes: The goal for the memory in use.
-    ///   - ceiling: The maximum number of frames, dirty nodes included; beyond it `full` is thrown.
+    ///   - ceiling: The maximum number of frames, including dirty nodes. Allocating more throws `full`.
     init(pageSize: Int, bytes: Int, ceiling: Int? = nil, files: PageFiles) throws(EngineError) {
         self.pageSize = pageSize
         self.files = files
@@ -119,7 +120,7 @@ struct FrameInfo: ~Copyable {
     @inline(__always)
     func page(_ frame: UInt32) -> Page { unsafe Page(base + Int(frame) * pageSize) }
 
-    /// True if the frame holds the page of this address now. Only meaningful inside an epoch.
+    /// True if the frame contains the page of this address now. The result is valid inside an epoch only.
     @inline(__always)
     func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
         guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
@@ -141,19 +142,19 @@ struct FrameInfo: ~Copyable {
         unsafe infos[Int(frame)].generation.load(ordering: .acquiring)
     }
 
-    /// A copy has the verification of its original.
+    /// Marks the copy of a node as verified like its original.
     func inheritVerification(of frame: UInt32, to copy: UInt32) {
         let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
         unsafe infos[Int(copy)].verifiedFor.store(serial, ordering: .relaxed)
     }
 
-    /// The reference to a frame's page on disk, if it is there.
+    /// The disk address and stamp of a frame's page; nil if it is not on disk.
     func diskReference(_ frame: UInt32) -> (address: UInt64, stamp: UInt64)? {
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring)
         return address == 0 ? nil : (address, unsafe infos[Int(frame)].stamp)
     }
 
-    // MARK: Taking and giving back frames
+    // MARK: Allocating and freeing frames
 
     /// A frame for a new node of transaction `birth`; its content is undefined.
     func allocate(birth: UInt64) throws(EngineError) -> UInt32 {
@@ -191,7 +192,7 @@ struct FrameInfo: ~Copyable {
 
     /// Evicts pages when the frames in use reach the pool's goal.
     ///
-    /// While a reader is suspended within its epoch, frames beyond the goal come into use. Their memory is released later.
+    /// While a reader stays in its epoch for long, evicted frames stay in limbo and others come into use. Their memory is released later.
     private func makeRoom(_ state: inout State) {
         guard state.patience == 0 else { return state.patience -= 1 }
         runClock(&state, wanted: 32)
@@ -199,10 +200,11 @@ struct FrameInfo: ~Copyable {
         if state.free.count > capacity / 8 { giveBack(&state, downTo: state.inUse + capacity / 16) }
     }
 
-    /// Maps the next frames in one call, since the first touch of each page costs a fault. For a growing pool, another thread populates the
-    /// frames after these, up to the pool's goal.
+    /// Populates the memory of the next frames in one call, since otherwise the first access to each page is a page fault. For a large pool,
+    /// another thread populates the following frames, up to the pool's goal.
     private func prefault(_ state: inout State) {
-        // None for the first frames and few for the next: a short opening reads some pages, and clearing memory takes longer than reading them.
+        // The first frames are not populated in advance, and then few: a short use of a store reads few pages, and clearing unused memory
+        // would take longer than reading them.
         guard state.end >= FramePool.framesOfALook else { return }
         let left = Int(state.prefaulted) - Int(state.end)
         let ahead = min(FramePool.bytesAhead / pageSize, capacity - Int(state.prefaulted))
@@ -219,7 +221,7 @@ struct FrameInfo: ~Copyable {
         state.prefaulted = state.end + count
     }
 
-    /// Asks for huge pages once the pool is larger than one. If the system refuses, the pool works the same with small pages.
+    /// Requests huge pages once the pool uses more than one. If the system refuses, the pool continues with small pages.
     private func useHugePages(_ state: inout State) {
         guard !state.hasHugePages, capacity * pageSize >= FramePool.bytesForHugePages,
             Int(state.end + 64) * pageSize > FramePool.hugePageBytes
@@ -229,7 +231,7 @@ struct FrameInfo: ~Copyable {
         _ = unsafe madvise(base, FramePool.hugePageBytes, FramePool.collapseToHugePage)
     }
 
-    /// Moves frames from limbo to the free list when no reader can see them any more.
+    /// Moves the frames that no reader can see from limbo to the free list.
     private func reclaim(_ state: inout State) {
         guard !state.limbo.isEmpty else { return }
         let oldest = epochs.oldestReader()
@@ -274,7 +276,7 @@ struct FrameInfo: ~Copyable {
         state.limbo.append((frame, epochs.stamp()))
     }
 
-    /// Releases the frames that still hold their retired content.
+    /// Releases the frames that still contain their retired content.
     func release(_ retired: [RetiredFrame]) {
         guard !retired.isEmpty else { return }
         state.withLock { state in
@@ -282,14 +284,14 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// True if a frame still holds its retired content; for pages, only if nothing in memory names the frame either.
+    /// True if a frame still contains its retired content. A page must also be evictable, so that no node in memory refers to its frame.
     private func holds(_ item: RetiredFrame) -> Bool {
         guard item.address != 0 else { return generation(item.frame) == item.generation }
         let info = unsafe infos + Int(item.frame)
         return unsafe info.pointee.isEvictable && info.pointee.diskAddress.load(ordering: .relaxed) == item.address
     }
 
-    /// Cancels retirements of an undone transaction.
+    /// Cancels the retirement of nodes that an undone transaction had replaced.
     func revive(_ retired: [RetiredFrame]) {
         for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
@@ -300,10 +302,11 @@ struct FrameInfo: ~Copyable {
         state.withLock { $0.free.append(frame) }
     }
 
-    /// Returns the memory of free frames to the system, down to the pool's goal or, if that is more, a quarter above the frames in use.
+    /// Returns the memory of free frames to the system. Frames with memory remain up to the pool's goal, or up to the frames in use plus a
+    /// quarter of the goal, if that is more.
     ///
-    /// Nodes that wait for a checkpoint, or for a reader of an old version, may need far more memory for a while. The frames remain; using one
-    /// again costs a fault.
+    /// Nodes that wait for a checkpoint, or for a reader of an old version, may need much more memory for a while. The frames remain free; the
+    /// next access to one is a page fault.
     func trim() {
         state.withLock { state in
             if state.inUse > capacity { runClock(&state, wanted: state.inUse - capacity) }
@@ -323,7 +326,7 @@ struct FrameInfo: ~Copyable {
         state.free.removeFirst(excess)
     }
 
-    /// - Parameter frames: Free ones, descending.
+    /// Returns the memory of free frames. The numbers must be in descending order.
     private func giveBack(_ frames: ArraySlice<UInt32>) {
         var rest = frames
         while let last = rest.first {
@@ -333,7 +336,7 @@ struct FrameInfo: ~Copyable {
                 first = next
                 rest = rest.dropFirst()
             }
-            // Only whole pages of the system: the pages at the ends may hold frames in use.
+            // Only whole pages of the system, since a page at the end of the range may contain a frame in use.
             let unit = Int(getpagesize())
             let start = (Int(first) * pageSize + unit - 1) / unit * unit
             let end = (Int(last) + 1) * pageSize / unit * unit
@@ -341,8 +344,8 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Evicts cached pages that a transaction has replaced; a reader that needs one reads it again. So a change of a whole tree reuses warm
-    /// memory. Untouched memory costs far more than a copy.
+    /// Evicts cached pages that a transaction has replaced. A reader that needs one reads it from disk again. So a change of a whole tree
+    /// reuses memory. New memory costs page faults, which take much longer than a copy.
     func evict(_ frames: [UInt32]) {
         state.withLock { state in
             for frame in frames where unsafe infos[Int(frame)].isEvictable { withdraw(frame, &state) }
@@ -351,10 +354,11 @@ struct FrameInfo: ~Copyable {
 
     // MARK: Pages from disk
 
-    /// The frame that holds the page of an address; nil if none does.
+    /// The frame with the page of an address; nil if it is not in the pool.
     func frame(holding address: UInt64) -> UInt32? { state.withLock { $0.table[address] } }
 
-    /// Publishes a page that was read into a new frame. Returns the frame to use: another one if another thread was faster.
+    /// Publishes a page that was read into a new frame, and returns the frame. If another thread has published the page already, frees the
+    /// given frame and returns the other one.
     func admit(_ frame: UInt32, address: UInt64, stamp: UInt64) -> UInt32 {
         unsafe infos[Int(frame)].stamp = stamp
         return state.withLock { state in
@@ -370,7 +374,7 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Publishes a written node under its address. It may be evicted from now on unless `isPinned`.
+    /// Publishes a written node under its disk address. It may be evicted from now on unless `isPinned`.
     func markWritten(_ frame: UInt32, address: UInt64, stamp: UInt64, isPinned: Bool) {
         assert(address != 0 && address >> 63 == 0, "A written node has an address in a page file.")
         assert(unsafe infos[Int(frame)].birth > 0, "A transaction made the node.")
@@ -382,7 +386,7 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Permits the eviction of written nodes: nothing in memory names them by frame any more.
+    /// Permits the eviction of written nodes. Called when no node in memory refers to their frames.
     func unpin(_ frames: [UInt32]) {
         state.withLock { _ in
             for frame in frames where unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) != 0 {
@@ -391,7 +395,7 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// True if that many frames are available now, whatever readers hold. Other threads may take them first.
+    /// True if `count` frames are free now, without eviction. Other threads may use them before the caller.
     func hasRoom(for count: Int) -> Bool {
         state.withLock { $0.free.count + $0.cold.count + maximum + 1 - Int($0.end) >= count }
     }
@@ -399,10 +403,10 @@ struct FrameInfo: ~Copyable {
     /// True when three quarters of the maximum number of frames cannot be evicted.
     var isShort: Bool { state.withLock { $0.inUse - $0.table.count > maximum / 4 * 3 } }
 
-    /// Frames of nodes that are not on disk yet, and of old nodes that readers may need.
+    /// The number of frames with nodes that are not on disk yet, or with old nodes that readers may need.
     var unwritten: Int { state.withLock { $0.inUse - $0.table.count } }
 
-    /// Frames in use and pages that could be evicted.
+    /// The number of frames in use, and of those with a page that is on disk.
     var usage: (inUse: Int, cached: Int) { state.withLock { ($0.inUse, $0.table.count) } }
 }
 

@@ -1,17 +1,17 @@
 // The bytes of one page in memory, with typed loads and stores at offsets.
 //
-// Unsafe access to page memory is confined to `Page`; all other code reads and writes pages through it. Offsets come from pages that were
-// verified when loaded, or that this process built; debug builds check them too.
+// All unsafe access to page memory is in `Page`. Offsets come from pages that were verified when they were loaded, or that this process
+// made. In addition, debug builds check them.
 
 import Glibc
 import Synchronization
 
-/// A page image in memory: a frame of the pool or a scratch page.
+/// The memory of a page: a frame of the pool or a temporary page.
 @safe @usableFromInline
 package struct Page {
     @usableFromInline let base: UnsafeMutableRawPointer
 
-    /// The largest logical page.
+    /// The largest size of a page in memory.
     @usableFromInline static let sizeMax = 16384
 
     @inlinable init(_ base: UnsafeMutableRawPointer) { unsafe self.base = base }
@@ -49,15 +49,15 @@ package struct Page {
         if count > 0 { unsafe memset(base + offset, 0, count) }
     }
 
-    /// A run of bytes, valid as long as the page is.
+    /// A range of bytes, valid as long as the page is.
     @inlinable @inline(__always)
     func bytes(_ offset: Int, _ count: Int) -> Bytes {
         assert(offset >= 0 && count >= 0 && offset + count <= Page.sizeMax)
         return unsafe Bytes(UnsafeRawPointer(base + offset), count)
     }
 
-    /// Reads a byte of each cache line of a range. The loads are independent, unlike those of a walk that learns from one line where the next
-    /// one is, and the processor prefetches sequential reads.
+    /// Reads a byte of each cache line of a range, so that the lines are in the cache afterwards. The loads are sequential and independent, so
+    /// the processor executes them in parallel. A search must wait for each line before it knows the next one.
     @inline(__always)
     func touch(_ start: Int, _ end: Int) {
         var sum: UInt64 = 0
@@ -66,7 +66,7 @@ package struct Page {
             sum &+= UInt64(load(offset, as: UInt8.self))
             offset &+= 64
         }
-        // Never true. Without a use of the sum the compiler would remove the loads.
+        // Never true. If the sum were not used, the compiler would remove the loads.
         if sum > UInt64(Page.sizeMax) * 256 { fatalError("A page has more bytes than it can have.") }
     }
 

@@ -1,12 +1,12 @@
-// The memory of a pool's frames: address space that is reserved at once and takes memory as it is touched.
+// The memory of a pool's frames: address space that is reserved in one call. The system allocates memory at the first access to each page.
 //
-// A short opening of a store touches a few frames. Reserving and returning address space, with a fault for each page, takes a sixth of such
-// an opening. So the memory of the last such pool is kept for the next one of its size.
+// A program that opens a store, reads a little and closes it uses few frames. Reserving and releasing address space, with a page fault for
+// each page, takes a sixth of that time. So the memory of the last such pool is saved for the next pool of the same size.
 
 import Glibc
 internal import HornbeamThreads
 
-/// Reserved address space. One pool owns it until it gives it back.
+/// Reserved address space. One pool owns it until it calls `giveUp`.
 @safe struct PoolMemory: Sendable {
     nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init
     private let bytes: Int
@@ -14,11 +14,11 @@ internal import HornbeamThreads
     nonisolated(unsafe) let base: UnsafeMutableRawPointer  // fixed at init
 
     static let hugePageBytes = 2 << 20
-    /// The number of frames with memory up to which a mapping is kept.
+    /// The largest number of used frames with which a mapping is saved for the next pool.
     private static let framesKept = 32
     private static let spare = Guarded<PoolMemory?>(nil)
 
-    /// Nil if the system refuses. The content of the memory is undefined.
+    /// Reserves memory, or returns a saved mapping of the same size. Nil if the system refuses. The content of the memory is undefined.
     static func reserve(frames: Int, pageSize: Int) -> PoolMemory? {
         let bytes = frames * pageSize + hugePageBytes
         let kept: PoolMemory? = spare.withLock { spare in
@@ -38,7 +38,7 @@ internal import HornbeamThreads
         unsafe base = UnsafeMutableRawPointer(bitPattern: start)!
     }
 
-    /// Ends the use by a pool that touched that many frames.
+    /// Saves the mapping for the next pool, or unmaps it if the pool used many frames.
     func giveUp(framesUsed: Int) {
         var superfluous: PoolMemory? = self
         if framesUsed <= PoolMemory.framesKept {

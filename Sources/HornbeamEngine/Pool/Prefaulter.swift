@@ -1,11 +1,11 @@
-// Populates memory ahead of its use. The first touch of a page makes the kernel clear it, and on a virtual machine it often causes a fault
-// of the host, which takes a hundred times as long as a copy. For a pool that grows fast, another processor does that in parallel.
+// Populates memory before it is used. The first access to a page makes the kernel clear it. On a virtual machine it often causes a page fault
+// of the host too, which takes a hundred times as long as copying a page. For a pool that grows fast, another thread does this in parallel.
 
 import Glibc
 internal import HornbeamThreads
 import Synchronization
 
-/// Populates ranges of a pool's memory on a thread that lives as long as its range takes.
+/// Populates ranges of a pool's memory, each on a new thread.
 @safe final class Prefaulter: Sendable {
     private let isBusy = Atomic(false)
     private let isStopped = Atomic(false)
@@ -24,7 +24,7 @@ import Synchronization
             self.bytes = bytes
         }
 
-        /// In pieces, since other threads that map memory wait for each.
+        /// Populates the range in pieces, because other threads that map memory wait during each call.
         func populate() {
             for offset in stride(from: 0, to: bytes, by: PoolMemory.hugePageBytes) where !prefaulter.isStopped.load(ordering: .relaxed) {
                 unsafe Prefaulter.populate(start + offset, min(PoolMemory.hugePageBytes, bytes - offset))
@@ -38,7 +38,7 @@ import Synchronization
         _ = unsafe madvise(start, bytes, populateForWriting)
     }
 
-    /// Starts with a range; false if another range is in progress, or if the system has no thread.
+    /// Starts to populate a range on another thread; false if another range is in progress or no thread could be created.
     func begin(_ start: UnsafeMutableRawPointer, _ bytes: Int) -> Bool {
         guard !isBusy.load(ordering: .acquiring) else { return false }
         join()
@@ -60,7 +60,7 @@ import Synchronization
         return true
     }
 
-    /// Ends the work in progress. Called before the memory is released.
+    /// Stops the thread and waits for it. Called before the memory is released.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         join()

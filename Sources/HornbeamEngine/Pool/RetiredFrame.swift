@@ -1,13 +1,13 @@
-// A frame whose content was replaced. It is released after the last reader that needs the content.
+// A frame whose content a transaction has replaced. It is released when no reader needs the content.
 
-/// A node that was replaced, or the cached copy of a page that was.
+/// A replaced node, or the cached copy of a replaced page.
 struct RetiredFrame {
     let frame: UInt32
-    /// Equal to the frame's generation while the frame still holds the node.
+    /// Equal to the frame's generation as long as the frame contains the node.
     let generation: UInt32
-    /// The transaction that made the node. A page needs no version to wait for: readers that need it read it again.
+    /// The transaction that made the node; `.max` for a page, which readers can read from disk again.
     let birth: UInt64
-    /// The page's address while the frame holds it; 0 for a node.
+    /// The page's disk address; 0 for a node.
     let address: UInt64
 
     init(node frame: UInt32, generation: UInt32, birth: UInt64) {

@@ -1,12 +1,12 @@
 // Searches all page files for leaves whose parents are damaged.
 //
-// A record whose check is valid at its place was written there in this form. Among overlapping leaves of one tree with keys of a gap, the
-// newest counts, since a leaf is replaced by newer ones that cover its keys. A leaf that was dropped with all its rows cannot be recognised;
-// the count in the gap's link tells whether the result is complete.
+// A record whose check is valid at its address was written there and is unchanged. If leaves of one tree overlap, the newest is chosen, since
+// newer leaves replace older ones with the same keys. A leaf that was removed with all its rows cannot be distinguished from a live one. The
+// count in the link to the damaged page shows whether the result is complete.
 
 internal import HornbeamThreads
 
-/// Finds the leaves of trees without walking the trees.
+/// Finds leaves of trees by reading all page files, without walking the trees.
 package final class LeafSearch: Sendable {
     /// A leaf's record.
     private struct Found {
@@ -15,9 +15,9 @@ package final class LeafSearch: Sendable {
     }
 
     private let pool: FramePool
-    /// Records of later checkpoints do not belong to the state.
+    /// The checkpoint to salvage. Records of later checkpoints are ignored.
     private let checkpoint: UInt64
-    /// By tree; nil before the files were read.
+    /// The leaves of each tree, newest first; nil before the files have been read.
     private let found = Guarded<[TreeID: [Found]]?>(nil)
 
     init(pool: FramePool, checkpoint: UInt64) {
@@ -25,7 +25,7 @@ package final class LeafSearch: Sendable {
         self.checkpoint = checkpoint
     }
 
-    /// The newest leaves of a tree with keys of a range.
+    /// The newest leaves of a tree whose keys are all in a range, in key order.
     func leaves(of tree: TreeRecord, in range: KeyRange) throws(EngineError) -> [PageReference] {
         let candidates = try all()[tree.id] ?? []
         var taken: [Interval] = []
@@ -39,7 +39,7 @@ package final class LeafSearch: Sendable {
         return taken.map(\.leaf)
     }
 
-    /// A leaf and the keys from its first to its last.
+    /// A leaf with its first and its last key.
     fileprivate struct Interval {
         var leaf: PageReference
         var first: [UInt8]
@@ -50,7 +50,7 @@ package final class LeafSearch: Sendable {
         }
     }
 
-    /// Nil for a record that is not a leaf of the tree.
+    /// The first and the last key of a leaf; nil if the record is not a leaf of the tree.
     private func interval(_ reference: PageReference, _ tree: TreeRecord) throws(EngineError) -> Interval? {
         do throws(EngineError) {
             return try pool.reading { () throws(EngineError) in
@@ -92,7 +92,7 @@ package final class LeafSearch: Sendable {
 }
 
 extension [LeafSearch.Interval] {
-    /// The position of the first interval that begins after a key, or at it.
+    /// The index of the first interval that begins at a key or after it.
     fileprivate func partition(before key: [UInt8]) -> Int {
         var low = 0
         var high = count
@@ -105,7 +105,7 @@ extension [LeafSearch.Interval] {
 }
 
 extension Page {
-    /// A key of a leaf, of tables as eight bytes, big-endian.
+    /// A key of a leaf as bytes. The keys of a table are eight bytes, big-endian.
     fileprivate func leafKey(_ i: Int) -> [UInt8] {
         guard kind == NodeKind.tableLeaf.rawValue else { return SlottedNode(self).key(i) }
         return unsafe withUnsafeBytes(of: TableLeaf.key(self, i).bigEndian) { unsafe Array($0) }

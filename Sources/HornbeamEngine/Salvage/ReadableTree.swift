@@ -1,40 +1,40 @@
 // The readable part of a tree with unreadable pages.
 //
-// A walk starts at the root. A page below which nothing can be reached leaves a gap: its keys lie between the separators beside its link, and
-// the link counts its entries. Leaves below a damaged inner page are still in the page files, where LeafSearch finds them.
+// A walk starts at the root. An unreadable page causes a gap in the keys. The gap lies between the separators beside the page's link, and the
+// link has the number of its entries. Leaves below a damaged inner page are still in the page files, where LeafSearch finds them.
 
-/// A part of a tree whose pages cannot be reached.
+/// A part of a tree that cannot be read: a damaged page and the pages below it.
 package struct UnreadablePart: Sendable, Hashable {
-    /// The keys of the part.
+    /// The range of the part's keys.
     package var range: KeyRange
-    /// The number of its entries.
+    /// The number of entries in the part.
     package var entries: Int
-    /// Entries in leaves that were found without their parents. If the number equals `entries`, nothing is lost. Otherwise entries may be missing,
-    /// or older than the state.
+    /// The number of entries in leaves that were found without their parents. If it equals `entries`, nothing is lost. Otherwise entries may be
+    /// missing, or older than this version.
     package var found = 0
     package var reason: String
 
-    /// Entries that are missing for certain.
+    /// The number of entries that are certainly missing.
     package var lost: Int { max(entries - found, 0) }
 }
 
-/// A tree of a snapshot, as far as it is readable.
+/// The readable part of a tree in a snapshot.
 package struct ReadableTree: Sendable {
     let snapshot: Snapshot
     let record: TreeRecord
-    /// Ascending, except for leaves that were found without their parents, which come last.
+    /// The readable leaves: those that the walk reached in key order, and in between those that were found without their parents.
     fileprivate(set) var leaves: [PageReference] = []
-    /// The unreachable parts, ascending.
+    /// The unreadable parts, in key order.
     package fileprivate(set) var gaps: [UnreadablePart] = []
 
     package var name: String { record.name }
     package var isTable: Bool { record.layouts != nil }
-    /// Entries that the tree counts, readable or not.
+    /// The number of all entries, readable or not, according to the root.
     package var count: Int { Int(record.root.count) }
-    /// Of tables: the current layout.
+    /// The current layout of a table; nil for an index.
     package var layout: ColumnLayout? { record.layouts?.all.last }
 
-    /// Lends the leaves of a table.
+    /// Calls `body` with each readable leaf of a table.
     package func forEachLeaf(_ body: (LeafView) throws(EngineError) -> Void) throws(EngineError) {
         guard let layouts = record.layouts else { return }
         let pool = snapshot.pool
@@ -48,7 +48,7 @@ package struct ReadableTree: Sendable {
         }
     }
 
-    /// Lends the entries of an index. The value is nil if it is a blob that cannot be read.
+    /// Calls `body` with the key and the value of each readable entry of an index. The value is nil if it is an unreadable blob.
     package func forEachEntry(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -70,27 +70,27 @@ package struct ReadableTree: Sendable {
 }
 
 extension Snapshot {
-    /// Reads all pages of a tree and reports which can be reached. Searches the page files for leaves whose parents are damaged; that reads the
-    /// whole store, once for all trees that share a `search`.
+    /// Reads all pages of a tree and returns its readable part. If an inner page is damaged, searches the page files for the leaves below it. This
+    /// reads the whole store, once for all trees with the same `search`.
     ///
-    /// O(n); the leaves are remembered, 24 bytes each.
+    /// O(n). The result needs 24 bytes for each leaf.
     package func readable(_ id: TreeID, _ search: LeafSearch) throws(EngineError) -> ReadableTree {
         var walk = ReadableWalk(tree: ReadableTree(snapshot: self, record: try version.record(id)), search: search)
         try walk.run()
         return walk.tree
     }
 
-    /// A search for leaves without their parents in the store's page files.
+    /// A search for leaves in the store's page files, up to a checkpoint.
     package func leafSearch(upTo checkpoint: UInt64) -> LeafSearch { LeafSearch(pool: pool, checkpoint: checkpoint) }
 
-    /// The next number of the store-wide sequence.
+    /// The next object key that the store assigns.
     package var nextObjectKey: UInt64 { version.nextObjectKey }
 
-    /// All trees by name, the tree of named values among them under the empty name.
+    /// All trees by name. The tree of the named values has an empty name.
     package var allTrees: [(name: String, id: TreeID)] { version.trees.map { ($0.name, $0.id) } }
 }
 
-/// One walk over a tree. Its depth is the tree's height, which the levels of its pages bound.
+/// One walk over a tree. It checks that levels decrease, so a damaged tree cannot cause an endless recursion.
 private struct ReadableWalk {
     var tree: ReadableTree
     let search: LeafSearch
@@ -138,29 +138,29 @@ private struct ReadableWalk {
 }
 
 extension FramePool {
-    /// Runs a body inside an epoch.
+    /// Runs a closure inside an epoch.
     func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = epochs.enter()
         defer { epochs.leave(slot) }
         return try body()
     }
 
-    /// The frame of a page that matches its link. Only inside an epoch.
+    /// The frame of a page. Throws unless the page matches its link and its tree. Called inside an epoch only.
     fileprivate func requireNode(_ link: PageReference, level: Int?, of tree: TreeRecord) throws(EngineError) -> UInt32 {
         let frame = try rootFrame(link)
         let page = page(frame)
         let place = PageReference.describe(link.address)
         guard level == nil || page.level == level else {
-            throw EngineError(.damaged, "The page at \(place) has level \(page.level) where \(level!) is due.")
+            throw EngineError(.damaged, "The page at \(place) has level \(page.level) where \(level!) is expected.")
         }
         guard entries(frame) == link.count else {
-            throw EngineError(.damaged, "The page at \(place) holds another number of entries than its link says.")
+            throw EngineError(.damaged, "The page at \(place) has another number of entries than the count in its link.")
         }
         if page.level == 0 { try requireLeaf(frame, of: tree) }
         return frame
     }
 
-    /// Throws unless a leaf belongs to the tree.
+    /// Throws unless a leaf has the kind and one of the layouts of the tree.
     func requireLeaf(_ frame: UInt32, of tree: TreeRecord) throws(EngineError) {
         if let layouts = tree.layouts { return try verifyLeaf(frame, layouts) }
         guard page(frame).kind == NodeKind.indexLeaf.rawValue else {
@@ -170,7 +170,7 @@ extension FramePool {
 }
 
 extension SlottedNode {
-    /// The links of an inner node, with the keys that belong below each.
+    /// The links of an inner node, each with the range of keys below it.
     func links(in range: KeyRange) -> [(child: PageReference, range: KeyRange)] {
         (0..<count).map { i in
             let lower = i == 0 ? range.lower : key(i)
@@ -181,7 +181,7 @@ extension SlottedNode {
 }
 
 extension PageFiles {
-    /// The value of an entry; nil if it is a damaged blob.
+    /// The value of an index entry; nil if it is a damaged blob.
     fileprivate func readableValue(_ leaf: SlottedNode, _ i: Int) throws(EngineError) -> [UInt8]? {
         guard leaf.isBlob(i) else { return leaf.value(i).array }
         do throws(EngineError) { return try readBlob(leaf.value(i).load(0)) } catch {

@@ -1,12 +1,11 @@
-// Scans a page file for valid records, independent of references. A record may begin at each multiple of eight bytes, or after a sync at the
-// next block.
+// Scans a page file for valid records, without using references. A record may begin at each multiple of eight bytes.
 
 extension PageFiles {
     private static let windowBytes = 1 << 20
-    /// Header, payload and padding of the largest record.
+    /// The length of the largest record: header, payload and padding.
     private static let recordBytesMax = PageHeader.bytes + PageAppender.payloadBytesMax + 8
 
-    /// Calls `body` with each record whose check is valid at its place. Reads the whole file in pieces.
+    /// Calls `body` with each record whose check is valid at its address. Reads the whole file in pieces.
     func forEachRecord(
         in summary: PageFileSummary, _ body: (PageReference, PageHeading) -> Void
     ) throws(EngineError) {
@@ -18,7 +17,7 @@ extension PageFiles {
                 unsafe try file.read(into: buffer, at: start)
             }
             guard filled >= PageHeader.bytes else { return }
-            // A record that begins near the end may extend beyond the window; the next window contains it.
+            // A record that begins near the end may extend beyond the window. It is found in the next window.
             let isLast = start + UInt64(filled) >= summary.bytes
             let end = isLast ? filled - PageHeader.bytes + 1 : PageFiles.windowBytes
             var offset = 0
@@ -37,7 +36,7 @@ extension PageFiles {
         }
     }
 
-    /// The record at the beginning of some bytes; nil if its check is not valid.
+    /// The record at the start of the bytes; nil if its check is not valid.
     private func record(
         _ bytes: UnsafeRawBufferPointer, in file: PageFileNumber, at offset: UInt64
     ) -> (PageReference, PageHeading)? {

@@ -1,10 +1,10 @@
-// Finds the page files that can be removed, those worth emptying, and those that only readers keep.
+// Finds the page files that can be removed, the files that the cleaner may empty, and the files that only readers need.
 
 import HornbeamThreads
 
 extension SpaceAccount {
-    /// Files without live bytes that only states before `horizon` need: neither a reader needs them nor a catalogue (`needed`, which the
-    /// caller knows).
+    /// Files without live bytes that only versions before `horizon` contain. Omits files that one of the `readers` needs, and the files in
+    /// `needed`.
     func disposable(
         horizon: TransactionNumber, readers: [TransactionNumber], needed: Set<PageFileNumber>
     ) -> [PageFileNumber] {
@@ -15,7 +15,7 @@ extension SpaceAccount {
         }.map(\.key).sorted()
     }
 
-    /// Files with live pages. Omits files that a reader keeps whole: emptying them would free nothing.
+    /// Files with live pages. Omits files that a reader needs: the cleaner could not remove them.
     func cleanable(readers: [TransactionNumber]) throws(EngineError) -> [SpacePolicy.File] {
         let (table, born) = tableAndBirths
         return try files.files().compactMap { file in
@@ -31,12 +31,12 @@ extension SpaceAccount {
         table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }
     }
 
-    /// True if a reader has a version after `from`, when the file got its pages, and before `until`.
+    /// True if a reader's version lies between `from`, after which the file was created, and `until`, from which on no version needs it.
     private static func isNeeded(from: TransactionNumber, until: UInt64, by readers: [TransactionNumber]) -> Bool {
         readers.contains { $0 > from && $0.rawValue < until }
     }
 
-    /// Bytes of files without live bytes that only readers keep.
+    /// The size of all files without live bytes that exist only because readers need them.
     func pinnedBytes(readers: [TransactionNumber], horizon: TransactionNumber) throws(EngineError) -> Int {
         let (table, born) = tableAndBirths
         return try files.files().reduce(0) { sum, file in

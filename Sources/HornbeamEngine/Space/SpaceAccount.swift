@@ -1,21 +1,21 @@
 // Counts the live bytes of each page file, and finds the files that no version needs.
 //
-// A page dies when a transaction replaces it, a blob when its row is deleted or replaced. The checkpoint of version v subtracts all
-// deaths up to v. The file table is written with the checkpoint; a walk over the trees yields the same counts.
+// A page is dead when a transaction has replaced it; a blob is dead when its row has been deleted or replaced. The checkpoint of version v
+// subtracts the bytes of all pages and blobs that died up to v, and writes the file table. A walk over the trees yields the same counts.
 //
-// File table, little-endian: u32 files, then per file u32 number | u64 live bytes | u64 the transaction from which
-// on no version needs the file (2⁶⁴−1 = still needed).
+// The file table, little-endian: u32 number of files; then for each file u32 number | u64 live bytes | u64 the transaction from which
+// on no version needs the file (2⁶⁴−1 while the newest version needs it).
 
 import HornbeamThreads
 import Synchronization
 
-/// Live bytes per page file.
+/// The live bytes of each page file.
 struct FileTable: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var live: Int64 = 0
         var emptySince: UInt64 = .max
 
-        /// Counts a page that is born in the file. A version needed the file since then, even if the page is dead again.
+        /// Adds the bytes of a new page. The file counts as needed from then on, even if the page is dead already.
         mutating func gain(_ bytes: Int) {
             live += Int64(bytes)
             emptySince = .max
@@ -47,13 +47,13 @@ struct FileTable: Sendable, Equatable {
                 let live = try reader.integer(Int64.self)
                 let emptySince = try reader.integer(UInt64.self)
                 guard number >= .first, number <= .last, last.map({ $0 < number }) ?? true else {
-                    throw EngineError(.damaged, "The file table names the page file \(number.rawValue) out of order, or one that cannot be.")
+                    throw EngineError(.damaged, "The file table lists page file number \(number.rawValue), which is out of order or out of range.")
                 }
                 guard live >= 0, live <= Int64(PageFiles.fileBytesMax) else {
                     throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
                 }
                 guard emptySince < StoreLimits.numberMax || emptySince == .max else {
-                    throw EngineError(.damaged, "The file table calls page file \(number) empty since transaction \(emptySince).")
+                    throw EngineError(.damaged, "The file table has page file \(number) as empty since transaction \(emptySince), which is out of range.")
                 }
                 table.entries[number] = Entry(live: live, emptySince: emptySince)
                 last = number
@@ -64,7 +64,7 @@ struct FileTable: Sendable, Equatable {
     }
 }
 
-/// Births and deaths of pages since the last checkpoint.
+/// The file table of the last checkpoint, and the pages and blobs that have been added or replaced since.
 final class SpaceAccount: Sendable {
     let files: PageFiles
     let policy: SpacePolicy
@@ -76,14 +76,14 @@ final class SpaceAccount: Sendable {
             didSet { live = table.liveBytes }
         }
         var live: Int
-        /// The version that the table is of.
+        /// The version that the table describes.
         var version: TransactionNumber
-        /// For each file, a version whose nodes were all on disk when the file was created. The file holds only younger pages, so readers of
-        /// that version and of older ones do not need it.
+        /// For each file, a version whose pages were all on disk before the file was created. So readers of that version, and of older
+        /// versions, do not need the file.
         var bornAfter: [PageFileNumber: TransactionNumber] = [:]
-        /// Bytes on disk that were replaced since the last checkpoint.
+        /// Bytes on disk that have died since the last checkpoint.
         var replaced = 0
-        /// Pages and blobs that transactions replaced or added, ascending by transaction.
+        // Pages and blobs that transactions replaced or added, with the numbers of the transactions, in ascending order.
         var dead: [(page: PageReference, at: UInt64)] = []
         var deadBlobs: [(blob: PageReference, at: UInt64)] = []
         var newBlobs: [(blob: PageReference, at: UInt64)] = []
@@ -130,7 +130,7 @@ final class SpaceAccount: Sendable {
                     entries[page.file, default: .init()].live -= Int64(page.recordBytes)
                 }
             } catch {
-                // The bytes of a dead blob with an unreadable index stay counted; the checkpoint continues.
+                // The bytes of a dead blob with a damaged index still count as live; the checkpoint continues.
                 guard error.code == .damaged else { throw error }
             }
         }
@@ -142,14 +142,14 @@ final class SpaceAccount: Sendable {
         entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
         for (number, entry) in entries {
             let emptySince = entry.live > 0 ? UInt64.max : min(entry.emptySince, version.rawValue)
-            // Opening a store refuses a table with a negative count.
+            // A store whose table has a negative count cannot be opened.
             entries[number] = FileTable.Entry(live: max(entry.live, 0), emptySince: emptySince)
         }
         return FileTable(entries: entries)
     }
 
-    /// Replaces the table after a version's pages have become durable. Only a checkpoint resets the count of replaced bytes; the pages of a
-    /// big transaction do not free the old ones.
+    /// Replaces the table after the pages of a version have become durable. Only a checkpoint resets the count of replaced bytes: a big
+    /// transaction writes pages too, but the old pages are needed until a checkpoint.
     func replaceTable(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
         state.withLock { state in
             assert(version >= state.version, "The table is never replaced by an older one.")
@@ -164,7 +164,7 @@ final class SpaceAccount: Sendable {
         }
     }
 
-    /// Removes the changes of transactions above a number, which were undone.
+    /// Removes the changes of transactions with numbers above `number`. These transactions were undone.
     func undo(above number: TransactionNumber) {
         state.withLock { state in
             let undone = (state.dead + state.deadBlobs.map { ($0.blob, $0.at) }).filter { $0.at > number.rawValue }
@@ -189,7 +189,7 @@ final class SpaceAccount: Sendable {
         }
     }
 
-    /// Files that hold blobs of transactions after the last checkpoint.
+    /// Files with blobs of transactions after the last checkpoint.
     func filesOfNewBlobs() throws(EngineError) -> Set<PageFileNumber> {
         var numbers: Set<PageFileNumber> = []
         for (blob, _) in state.withLock({ $0.newBlobs }) {
@@ -200,20 +200,20 @@ final class SpaceAccount: Sendable {
 
     var table: FileTable { state.withLock { $0.table } }
 
-    /// The table, and since which version each file may be needed.
+    /// The table, and for each file the version before its creation (`bornAfter`).
     var tableAndBirths: (table: FileTable, born: [PageFileNumber: TransactionNumber]) {
         state.withLock { ($0.table, $0.bornAfter) }
     }
 
-    /// The length that log segments grow to.
+    /// The length of a full log segment.
     var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
 
-    /// True if a checkpoint is due: it would free, or double, much of the store, or much was logged since the last one.
+    /// True if a checkpoint is due, because many bytes were replaced or logged since the last one.
     func isCheckpointDue(logged: Int) -> Bool {
         state.withLock { policy.isCheckpointDue(replaced: $0.replaced, logged: logged, live: $0.live) }
     }
 
-    /// How far checkpoints are behind the commits (`SpacePolicy.lag`). Takes no lock.
+    /// The lag of checkpoints behind commits (`SpacePolicy.lag`). Reads it without a lock.
     var lag: Int { quartersBehind.load(ordering: .relaxed) }
 
     /// True if a checkpoint may be throttled.
@@ -226,7 +226,7 @@ final class SpaceAccount: Sendable {
 }
 
 extension PageFiles {
-    /// The page files that a blob lies in.
+    /// The page files that contain records of a blob.
     func filesOfBlob(_ blob: PageReference) throws(EngineError) -> Set<PageFileNumber> {
         var numbers: Set<PageFileNumber> = []
         try forEachBlobPage(blob) { page throws(EngineError) in numbers.insert(page.file) }

@@ -1,17 +1,17 @@
-// Decides when checkpoints and cleaning are due, and which page files to empty.
+// Decides when checkpoints and cleaning are due, and which page files the cleaner empties.
 //
-// Invariant: page files and log take at most 1.7 times the live bytes, plus a constant of two page files and some log segments, plus the
-// bytes that readers and pins keep. The parts of this bound:
-// - At most `deadPercentMax` of the live bytes are dead between checkpoints.
-// - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, since it writes the new pages beside the old ones.
-// - Logged bytes count three times: the log is kept for two checkpoints and while the next one is written.
-// - The next checkpoint releases the bytes that the last one freed. It follows at once if that frees enough.
-// Checkpoints are throttled in favour of commits until more was replaced than the bound permits. From then on commits are throttled in
-// favour of the checkpoint.
+// Invariant: page files and log occupy at most 1.7 times the live bytes, plus two page files and some log segments, plus the bytes that
+// only readers and pinned snapshots need. The parts of this bound:
+// - Between checkpoints, the dead bytes are at most `deadPercentMax` of the live bytes.
+// - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, because it writes new pages before old ones are freed.
+// - Logged bytes count three times, because a segment is released only after two more checkpoints and during the next one.
+// - The next checkpoint releases the bytes that the last one freed. It follows at once if these are many bytes.
+// Checkpoints are throttled in favour of commits while fewer bytes are replaced than the bound permits. Beyond that, commits are throttled
+// in favour of the checkpoint.
 
 /// The limits for checkpoints and cleaning.
 struct SpacePolicy: Sendable {
-    /// A page file at a moment.
+    /// The size and the live bytes of a page file.
     struct File: Sendable, Equatable {
         var number: PageFileNumber
         var bytes: Int
@@ -19,47 +19,48 @@ struct SpacePolicy: Sendable {
         var dead: Int { bytes - live }
     }
 
-    /// Dead bytes that are tolerated in a store of any size.
+    /// Dead bytes that are permitted in a store of any size.
     var slack: Int
-    /// The least size at which a page file is full.
+    /// The lower bound of `fileSizeLimit`.
     var fileBytesMin: Int
 
     private static let deadPercentMax = 35
-    /// The same while the disk is full.
+    /// The limit while the disk is full.
     private static let deadPercentMaxFull = 12
-    /// The percentage of dead bytes that cleaning leaves, so that it pauses between runs.
+    /// The percentage of dead bytes after cleaning. It is below the limit, so that cleaning is not due again at once.
     private static let deadPercentGoal = 28
     private static let replacedPercentMax = 25
     private static let freedPercentMax = 10
-    /// Bytes of log between two checkpoints: enough for a small store's checkpoints to pay, and bounded because replay reads them.
+    // Bounds for the bytes of log between two checkpoints. The lower one avoids frequent checkpoints of small stores. The upper one limits the
+    // time of replay.
     private static let loggedMin = 1 << 20
     private static let loggedMax = 256 << 20
-    /// A file with fewer dead bytes is not worth copying.
+    /// A file with a smaller percentage of dead bytes is not cleaned.
     private static let deadPercentWorth = 12
-    /// With more files than this, the smallest are merged.
+    /// With more files than this, the cleaner merges the smallest ones.
     private static let filesMax = 64
 
-    /// Page files grow with the store, so that a store has at most some dozens of files.
+    /// The size at which a page file is full. It grows with the store, so that a store has at most some dozens of files.
     func fileSizeLimit(live: Int) -> Int { min(max(live / 32, fileBytesMin), 1 << 30) }
 
-    /// The length that log segments grow to. Three of them, partly used, exist at any time.
+    /// The length of a full log segment. Three segments, partly used, exist at any time.
     func segmentBytes(live: Int) -> Int { min(max(live / 32, 1 << 20), 16 << 20) }
 
-    /// True if a checkpoint is due for the bytes on disk that were replaced, and those that were logged, since the last one.
+    /// True if a checkpoint is due. `replaced` and `logged` count the bytes since the last one.
     func isCheckpointDue(replaced: Int, logged: Int, live: Int) -> Bool {
         let most = replacedMost(live: live)
         return replaced > most || logged > loggedMost(besides: replaced, of: most)
     }
 
-    /// True if the log grows beyond its share because checkpoints do not keep up with the writers.
+    /// True if the log is much longer than the length at which a checkpoint is due: commits are faster than checkpoints.
     func isLogOverdue(replaced: Int, logged: Int, live: Int) -> Bool {
         logged / 2 > loggedMost(besides: replaced, of: replacedMost(live: live))
     }
 
-    /// True if a checkpoint may be throttled: not much more was replaced than made it due.
+    /// True if a checkpoint may be throttled: fewer bytes were replaced than 5/4 of the number at which it is due.
     func mayThrottle(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
 
-    /// The lag of checkpoints behind commits, in quarters of the bytes that may be replaced between two; 0 below one and three quarters.
+    /// The lag of checkpoints behind commits: the quarters by which the replaced bytes exceed 6/4 of the number at which a checkpoint is due.
     func lag(replaced: Int, live: Int) -> Int {
         let quarter = replacedMost(live: live) / 4
         return max((replaced - 6 * quarter) / quarter, 0)
@@ -73,19 +74,19 @@ struct SpacePolicy: Sendable {
         min(max((most - replaced) / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
-    /// True if a checkpoint without content is worth its syncs, because the one before it keeps many bytes.
+    /// True if a second checkpoint should follow at once. It writes no pages, but releases the `kept` bytes that the first one freed.
     func isFollowUpDue(kept: Int, live: Int) -> Bool {
         kept > live / 100 * SpacePolicy.freedPercentMax + slack / 4
     }
 
-    /// True if more bytes are dead than permitted.
+    /// True if there are more dead bytes than permitted.
     func isOverdue(_ files: [File], isFull: Bool = false) -> Bool {
         let (live, dead) = SpacePolicy.sums(files)
         return dead > (isFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
     }
 
-    /// The files to empty, those with the fewest live bytes first; empty if no cleaning is due.
-    /// `budget`: live bytes to move at most; the first file is taken whatever it holds. `isFull`: the disk is full, so less may be dead.
+    /// The files to empty, those with the smallest share of live bytes first; empty if no cleaning is due.
+    /// `budget`: the limit of live bytes to move, which the first file may exceed. `isFull`: whether the disk is full.
     func victims(among files: [File], budget: Int, isFull: Bool = false) -> [File] {
         let (live, dead) = SpacePolicy.sums(files)
         if isOverdue(files, isFull: isFull) {
@@ -98,7 +99,7 @@ struct SpacePolicy: Sendable {
         return SpacePolicy.take(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
     }
 
-    /// The first files, until enough bytes are won or the budget is used up.
+    /// The first files, until their dead bytes reach the goal or their live bytes reach the budget.
     private static func take(_ files: [File], goal: Int, budget: Int) -> [File] {
         var taken: [File] = []
         var won = 0

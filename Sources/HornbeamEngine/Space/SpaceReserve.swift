@@ -1,9 +1,9 @@
-// Disk space that a store reserves, so that it can free space on a full disk.
+// Disk space that a store reserves, so that a checkpoint can run on a full disk.
 //
-// The reserve is a file of zeros, written but not synced: its content is unused, and the file system has allocated its blocks. When a
-// checkpoint finds the disk full, the file is removed and the checkpoint uses its blocks. Then old log segments and emptied page files
-// can be removed. The reserve is created again when there is space for it. Until then it is spent: only commits that free space are
-// accepted, in short log segments, a checkpoint follows each commit, and the cleaner tolerates fewer dead bytes.
+// The reserve is a file of zeros. It is written so that the file system allocates its blocks, and never synced or read. When the disk is
+// full, the file is removed, and a checkpoint uses its blocks. Then old log segments and emptied page files can be removed. The reserve is
+// created again when there is space for it. Until then it is spent: only commits that free space are accepted, in short log segments; a
+// checkpoint follows each commit; and the cleaner permits fewer dead bytes.
 
 import HornbeamThreads
 
@@ -13,7 +13,7 @@ package final class SpaceReserve: Sendable {
     private let directory: String
     private let fileSystem: any FileSystem
     private let bytes: Int
-    /// The writer's lock of the store; nil in a reader.
+    /// The writer's lock of the store, if it has one.
     private let lock: (any FileLock)?
     private let state = Guarded(State())
 
@@ -41,9 +41,9 @@ package final class SpaceReserve: Sendable {
     /// True while the reserve is released: until it exists again, only commits that free space are accepted.
     var isSpent: Bool { state.withLock { $0.isSpent } }
 
-    /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
+    /// Creates the reserve if it does not exist and there may be space for it. A failure is not reported: the store works without a reserve.
     ///
-    /// `isUrgent`: the disk is known to be full. If there is no room then, the reserve counts as spent.
+    /// `isUrgent`: the disk is known to be full. If there is no space in this case, the reserve counts as spent.
     func prepare(isUrgent: Bool = false) {
         state.withLock { state in
             guard bytes > 0, !state.isThere, !state.hasEnded else { return }
@@ -78,7 +78,7 @@ package final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives the room away, that of a reserve too which a crash left; false if there is none.
+    /// Removes the reserve, including one from before a crash, so that its space can be used. False if there is none.
     func release() -> Bool {
         state.withLock { state in
             guard state.isThere || state.isLeftOver, isStoreThere else { return false }
@@ -91,13 +91,13 @@ package final class SpaceReserve: Sendable {
         }
     }
 
-    /// False where other files are in the place of the store's: they have a reserve of their own.
+    /// False if the store's folder was removed or replaced: a reserve at its path may belong to another store.
     private var isStoreThere: Bool {
         do throws(EngineError) { try lock?.verify() } catch { return false }
         return true
     }
 
-    /// False if the file could not be removed; one that is not there cannot.
+    /// False if the file could not be removed or does not exist.
     private func removeFile() -> Bool {
         do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
         return true
@@ -109,7 +109,7 @@ package final class SpaceReserve: Sendable {
         state.withLock { $0.isLeftOver = isLeftOver }
     }
 
-    /// The store is being closed: none is laid in any more. Stores that were closed cleanly have none.
+    /// Called when the store is closed: no reserve is created afterwards. With `removes`, which a clean close passes, removes the reserve.
     func end(removes: Bool) {
         state.withLock { state in
             state.hasEnded = true

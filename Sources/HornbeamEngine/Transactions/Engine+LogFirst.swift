@@ -1,7 +1,7 @@
-// Commits a small transaction on the log-first fast path. Commit/CommitPipeline+LogFirst.swift states the reason.
+// Commits a small transaction on the log-first fast path (Commit/CommitPipeline+LogFirst.swift).
 
 extension Engine {
-    /// Frames that a few changes may take: each copies the path to a leaf, and may split all nodes on it.
+    /// The number of frames that deferred changes may need. Each change copies the path to a leaf, and may split all nodes on it.
     private static let framesOfSmall = 256
 
     /// Commits a transaction with deferred changes, and applies them while the device writes the log. Returns nil, and does nothing, if the

@@ -9,7 +9,7 @@ import Synchronization
 
 /// An open store.
 package final class Engine: Sendable {
-    /// The parts made by opening. They are fixed in a writer; a reader replaces them when it starts again from a newer checkpoint.
+    /// The parts that opening makes. They never change in a writer. A reader replaces them when it starts again from a newer checkpoint.
     struct Parts {
         let core: EngineCore
         let checkpointer: Checkpointer
@@ -21,7 +21,7 @@ package final class Engine: Sendable {
     }
 
     private let first: Parts
-    /// The versions of `first`, in a field of its own for fast reads.
+    /// The registry of `first`, as a separate property for fast reads.
     private let firstRegistry: VersionRegistry
     /// The parts that replace `first` in a reader.
     private let newer = Guarded<Parts?>(nil)
@@ -42,14 +42,14 @@ package final class Engine: Sendable {
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
-    /// The number of forks at opening; a forked child has another number.
+    /// The number of forks at the opening. It differs in a forked child.
     private let forks = ProcessForks.watch()
 
     struct State {
         var log: LogWriter?
         var isClosed = false
         var lastCheckpointLogBytes = 0
-        /// Rounds of the background thread to skip after a failed checkpoint.
+        /// The number of rounds of the background thread without a checkpoint, after a failed one.
         var checkpointPause = 0
         var lock: (any FileLock)?
         var loss: OpeningLoss?
@@ -79,20 +79,20 @@ package final class Engine: Sendable {
         state.withLock { $0.lock }?.release()
     }
 
-    /// The loss of an opening at an older state; nil if nothing is missing.
+    /// The lost transactions, if the store was opened at an older version; otherwise nil.
     package internal(set) var loss: OpeningLoss? {
         get { state.withLock { $0.loss } }
         set { state.withLock { $0.loss = newValue } }
     }
 
-    /// Replaces the parts by those of another engine of the same store.
+    /// Replaces the parts with those of another engine of the same store.
     func replaceParts(with other: Engine) {
         let fresh = other.parts
         newer.withLock { $0 = fresh }
         loss = other.loss
     }
 
-    /// The newest transaction at the opening for writing.
+    /// The newest transaction when the store was opened for writing.
     package var recovered: TransactionNumber { state.withLock { $0.recovered } }
 
     func start(_ log: LogWriter, _ lock: any FileLock) {
@@ -113,13 +113,13 @@ package final class Engine: Sendable {
 
     // MARK: Reading
 
-    /// The number of the newest published version; cheap.
+    /// The number of the newest published version. Needs no lock in a writer.
     package var latest: TransactionNumber { readerPosition == nil ? firstRegistry.published : core.registry.published }
 
-    /// A snapshot of the newest published version, or of an older one that is live: retained, pinned or read.
-    /// `isPinned`: no age limit applies.
+    /// A snapshot of the newest published version, or of an older version that is live: retained, pinned or read.
+    /// `isPinned`: the snapshot has no age limit.
     ///
-    /// Throws `snapshotExpired` when the version is no longer kept, `closed` when the store is closed.
+    /// Throws `snapshotExpired` when the version is no longer live, `closed` when the store is closed.
     package func snapshot(
         at number: TransactionNumber? = nil, isPinned: Bool = false
     ) throws(EngineError) -> Snapshot {
@@ -128,14 +128,14 @@ package final class Engine: Sendable {
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
-            "The state after transaction \(number ?? latest) is not kept; the oldest that is kept is \(core.registry.live[0]). "
+            "The state after transaction \(number ?? latest) is no longer available; the oldest available one is that after \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 
     /// The reason why commits are refused until the store is opened again; nil if they are not.
     package var failure: EngineError? { core.pipeline.failure }
 
-    /// The transactions whose states can be read, ascending; the newest is the last.
+    /// The transactions whose versions are live, in ascending order.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }
 
     /// The number of the newest checkpoint.
@@ -152,7 +152,7 @@ package final class Engine: Sendable {
         return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
-    /// Returns when the transaction and everything before it is durable. A conflict may be reported then.
+    /// Waits until the transaction and all transactions before it are durable. Then a conflict with it may be reported.
     package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         try requireOwnProcess()
         try core.pipeline.waitUntilDurable(number)
@@ -233,7 +233,7 @@ package final class Engine: Sendable {
         return version.number
     }
 
-    /// Queues an executed transaction. A transaction that cannot be queued is undone and loses its turn.
+    /// Queues an executed transaction. If that fails, undoes the transaction and ends its turn.
     private func enqueue(_ commit: CommitPipeline.Commit, on base: StoreVersion) throws(EngineError) -> Int {
         do throws(EngineError) { return try core.pipeline.enqueue(commit, on: base) } catch {
             core.pipeline.undo(retired: commit.retired, born: commit.born, above: base.number)
@@ -252,7 +252,7 @@ package final class Engine: Sendable {
         return (ledger.retired, born)
     }
 
-    /// True if writing the nodes is cheaper than writing and replaying the redo.
+    /// True if writing the nodes costs less than logging and replaying the redo.
     private func isBig(_ transaction: WriteTransaction) -> Bool {
         if transaction.redo.isAbandoned { return true }
         guard transaction.ended.isEmpty else { return false }
@@ -260,14 +260,14 @@ package final class Engine: Sendable {
         return redo > options.attachThreshold && redo * 2 > transaction.ledger.born.count * transaction.pageSize
     }
 
-    /// Commits a big transaction: writes its nodes, then one log record that names their catalogue. Everything before it is durable. The
-    /// caller has the turn, which ends here.
+    /// Commits a big transaction: writes its nodes, and then a log record with a reference to their catalogue. All earlier transactions are
+    /// durable. The caller has the turn, which ends here.
     private func attach(
         _ transaction: WriteTransaction, _ version: StoreVersion,
         _ published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) {
         assert(transaction.ended.isEmpty, "A big transaction has a version of its own.")
-        // Recorded first: a checkpoint that ends meanwhile must also redirect this transaction's nodes.
+        // Recorded first, because a checkpoint that ends meanwhile must also change the references in this transaction's nodes.
         let (retired, born) = record(transaction)
         let attachment: Checkpointer.Attachment
         var isCheckpoint = false
@@ -290,12 +290,12 @@ package final class Engine: Sendable {
         checkpointer.finishAttachment(attachment, version.number)
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held remain readable.
+    /// Waits for running transactions, writes a last checkpoint and removes the log. Existing snapshots remain readable.
     ///
-    /// Nothing is written after it returns: later writes of other threads throw `closed`. Throws `durabilityLost`, and removes nothing, when the
-    /// store's files were removed or replaced.
+    /// The engine writes nothing after the call; later commits throw `closed`. Throws `durabilityLost`, and removes nothing, when the store's files
+    /// were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
         core.pipeline.endThrottling()
@@ -327,12 +327,12 @@ package final class Engine: Sendable {
             throw error
         }
         core.reserve.end(removes: true)
-        // Not judged by what was written so far, since a commit may be on its way into the log.
+        // Tests executed transactions, not written ones, since the last commit may not be written to the log yet.
         if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }
 
-    /// True if nothing was committed since the opening, and the store was closed cleanly before or its recovery ended with a checkpoint.
+    /// True if nothing was committed since the opening, and the newest checkpoint needs no log.
     private var isAsOpened: Bool {
         let latest = checkpointer.latest
         return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction

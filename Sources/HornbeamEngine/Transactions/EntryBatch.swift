@@ -1,14 +1,14 @@
-// Entries to be put into an index, sorted first.
+// A batch of entries that is sorted before it is put into an index.
 //
-// A million keys in random order cost a million descents, each to a leaf that no cache holds. Sorted, neighbours belong to the same leaf, and
-// an empty index is filled leaf by leaf.
-// Invariant after `sort`: keys ascend; equal keys keep the order of insertion.
+// A million keys in random order need a million descents, each with cache misses. After sorting, most keys belong in the same leaf as the
+// preceding one, and an empty index is filled leaf by leaf.
+// Invariant after `sort`: keys ascend; equal keys are in the order of insertion.
 
 import Glibc
 
-/// Keys and values to be put into an index together. Not thread-safe; reusable after `removeAll`.
+/// A batch of keys and values for one index. Not thread-safe. It can be reused after `removeAll`.
 @safe package final class EntryBatch {
-    /// An entry: the first eight bytes of its key after the shared prefix, and its place in `bytes`.
+    /// An entry: the first eight bytes of its key after the shared prefix, and the position of its key and value in `bytes`.
     private struct Entry: BitwiseCopyable {
         var head: UInt64
         var start: UInt32
@@ -18,7 +18,7 @@ import Glibc
 
     private var bytes: [UInt8] = []
     private var entries: [Entry] = []
-    /// Leading bytes that all keys share.
+    /// The number of leading bytes that all keys share.
     private var shared = Int.max
 
     package init() {}
@@ -31,7 +31,7 @@ import Glibc
         shared = .max
     }
 
-    /// Adds an entry. Keys and values are shorter than 64 KiB; a batch holds less than 4 GiB.
+    /// Adds an entry. Keys and values must be shorter than 64 KiB, and a batch smaller than 4 GiB.
     package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         precondition(key.count <= 0xFFFF && value.count <= 0xFFFF, "Entries of a batch are shorter than 64 KiB.")
         precondition(bytes.count + key.count + value.count <= UInt32.max, "A batch of entries holds less than 4 GiB.")
@@ -59,7 +59,7 @@ import Glibc
 
     // MARK: Order
 
-    /// Sorts by digits of eight bits, then compares entries with equal heads. O(n) unless many keys are alike.
+    /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
     private func sort() {
         bytes.lend { bytes in
             for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
@@ -100,7 +100,8 @@ import Glibc
         }
     }
 
-    /// Sorts, then lends keys and values in order until the body returns false. Returns the position of that entry in the order of insertion.
+    /// Sorts the entries and calls `body` with each key and value, until it returns false. Returns the index of that entry in the order of
+    /// insertion; nil if it never returned false.
     fileprivate func forEachSorted(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
     ) throws(EngineError) -> Int? {
@@ -117,8 +118,8 @@ import Glibc
 }
 
 extension WriteTransaction {
-    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or that the batch has twice, and
-    /// returns the position of its entry in the order of insertion; nil when all were put.
+    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or is twice in the batch, and
+    /// returns the index of its entry in the order of insertion. Returns nil if all entries were put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
         unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
     }

@@ -1,10 +1,10 @@
-// The background threads of an engine: one for checkpoints, which may take long, and one for lazy syncs and the next log segment, which must
-// not wait for a checkpoint.
+// The background threads of an engine. One writes checkpoints, which may take long. The other one syncs lazy commits and preallocates log
+// segments, which must not wait for a checkpoint.
 
 import Glibc
 import HornbeamThreads
 
-/// A thread that maintains an engine until it is stopped or the engine is released.
+/// A background thread. It runs until it is stopped, or until the engine is released.
 @safe final class Maintenance: Sendable {
     private let monitor = Monitor()
     nonisolated(unsafe) private var isStopped = false  // guarded by the monitor
@@ -27,7 +27,7 @@ import HornbeamThreads
         }
     }
 
-    /// Runs the work periodically, and when it is woken. False if it was stopped before, or if the system has no thread.
+    /// Starts the thread, which calls `work` every 20 ms and when it is woken. False if it was stopped before, or if no thread could be created.
     func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) -> Bool {
         monitor.withLock {
             if unsafe thread == nil, unsafe !isStopped, mayStart() { unsafe thread = makeThread(Start(self, engine, work)) }
@@ -52,7 +52,7 @@ import HornbeamThreads
         return id
     }
 
-    /// Waits for work; false when the thread is to end.
+    /// Waits until the thread is woken, or for 20 ms. False if the thread must end.
     private func waitForWork() -> Bool {
         monitor.withLock {
             if unsafe !isAwake, unsafe !isStopped { monitor.wait(.turn, milliseconds: 20) }
@@ -68,7 +68,7 @@ import HornbeamThreads
         }
     }
 
-    /// Ends the thread and waits for it, unless it is the calling thread.
+    /// Stops the thread, and waits for it unless it is the calling thread.
     func stop() {
         // A forked child does not have its parent's threads.
         guard forks == ProcessForks.count else { return }

@@ -1,4 +1,4 @@
-// The log position up to which an engine that was opened for reading shows the store.
+// The log position up to which an engine for reading has replayed the log.
 
 import HornbeamThreads
 
@@ -9,7 +9,7 @@ final class ReaderPosition: Sendable {
         var end: LogMark
     }
 
-    /// Guards the place. Held across a refresh on purpose, so that one refresh runs at a time.
+    /// Guards the position. Locked during a refresh on purpose, so that only one refresh runs at a time.
     let place: Guarded<Place>
 
     init(_ state: MetaState) {

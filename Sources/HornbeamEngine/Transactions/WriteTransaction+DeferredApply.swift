@@ -1,21 +1,21 @@
-// Deferred apply: a small transaction records its changes and does not change the trees yet, so that the log is written before the trees are
-// changed, and the device works meanwhile. The changes are applied from their redo, as in a replay.
+// Deferred apply: a small transaction records its changes as redo and does not change the trees yet. So the log can be written first, and the
+// device writes while the trees are changed. The changes are applied from their redo, as in a replay.
 //
 // Invariants:
-// - Each tree has at most one deferred change. A read of that tree, another change of it, or a change of another kind applies all deferred
-//   changes first; from then on nothing is deferred.
-// - A change is deferred only after the path to its leaf was read and checked. So applying it fails only if a page has been evicted since and
-//   cannot be read again, or if other transactions have taken the frames.
+// - Each tree has at most one deferred change. A read of that tree, another change of it, or a change of another kind first applies all deferred
+//   changes. Afterwards the transaction defers no more changes.
+// - A change is deferred only after the path to its leaf has been read and checked. So applying it can fail only if a page of the path has been
+//   evicted and cannot be read again, or if no frames are free.
 
-/// The changes that a transaction has recorded and not applied.
+/// The changes that a transaction has recorded and not applied yet.
 struct DeferredChanges {
-    /// No more changes are deferred: they are applied at once.
+    /// True if no more changes are deferred.
     fileprivate(set) var isOver = false
     fileprivate var count = 0
-    /// The start of the first one in the redo.
+    /// The offset of the first deferred change in the redo.
     fileprivate var start = 0
 
-    /// With more changes, a transaction gains nothing from deferred apply.
+    /// The largest number of deferred changes. Deferred apply does not make larger transactions faster.
     fileprivate static let countMax = 12
 }
 
@@ -25,7 +25,7 @@ extension WriteTransaction {
 
     // MARK: Recording
 
-    /// Records a deferred put and returns whether the entry will be put, like `putNew`; nil if it cannot be deferred.
+    /// Records a deferred put. Returns false, without a change, if the key exists and `onlyNew` is true. Returns nil if the put cannot be deferred.
     func putDeferred(_ key: Bytes, _ value: Bytes, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Bool? {
         guard mayDefer(editor), value.count <= blobThreshold else { return nil }
         if try lookUp({ () throws(EngineError) in try editor.contains(key) }), onlyNew { return false }
@@ -34,7 +34,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Records a deferred row and returns whether it is new; nil if it cannot be deferred. `room` limits the bytes of its variable cells.
+    /// Records a deferred put of a row. Returns whether its key is new; nil if it cannot be deferred. `room` is the limit for its variable cells.
     func putDeferred(_ row: RowBuffer, key: UInt64, in editor: TreeEditor, room: Int) throws(EngineError) -> Bool? {
         guard mayDefer(editor), row.variableBytes <= room else { return nil }
         let isNew = try lookUp { () throws(EngineError) in try !editor.contains(key) }
@@ -53,7 +53,7 @@ extension WriteTransaction {
         editor.hasDeferredChange = true
     }
 
-    /// A failed lookup ends the transaction, like a failed change.
+    /// Runs a lookup inside an epoch. After an error the transaction can only be aborted.
     private func lookUp<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
@@ -65,13 +65,13 @@ extension WriteTransaction {
 
     // MARK: Applying
 
-    /// The editor, after its deferred changes have been applied.
+    /// Applies the deferred changes if the editor's tree has one, and returns the editor.
     func applied(_ editor: TreeEditor) throws(EngineError) -> TreeEditor {
         if editor.hasDeferredChange { try applyDeferred() }
         return editor
     }
 
-    /// Applies the deferred changes; later changes are not deferred.
+    /// Applies the deferred changes. Later changes are not deferred.
     func applyDeferred() throws(EngineError) {
         guard !deferred.isOver else { return }
         deferred.isOver = true

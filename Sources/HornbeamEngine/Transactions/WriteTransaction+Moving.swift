@@ -1,10 +1,10 @@
-// Moves live nodes and blobs out of page files that are to be removed, without changing content.
+// Moves live nodes and blobs out of page files that the cleaner empties, without changing content.
 //
-// The log gets a record without effect: after a crash the nodes lie in their old places, since a page file remains until neither checkpoint
-// needs it.
+// The log record of such a transaction has no effect. After a crash the nodes are at their old addresses, since a page file is not removed
+// while one of the two checkpoints needs it.
 
 extension WriteTransaction {
-    /// Moves a tree's nodes and blobs out of the chosen files, from a key on, within the budget.
+    /// Moves a tree's nodes and blobs out of the files of `moves`, from a key on, within its budget.
     func move(_ tree: TreeID, _ moves: inout PageMoves, from key: [UInt8]) throws(EngineError) {
         let editor = try editor(tree)
         let files = moves.files
@@ -12,7 +12,7 @@ extension WriteTransaction {
         try mutate { () throws(EngineError) in
             try editor.move(&moves, from: key) { blob throws(EngineError) in try engine.moveBlob(blob, outOf: files) }
         }
-        // A transaction without a log record would look like a missing one.
+        // Writes a redo record without effect, since a missing transaction number in the log would be reported as damage.
         if moves.moved > 0 { setNextObjectKey(nextObjectKey) }
     }
 }

@@ -1,7 +1,7 @@
-// Applies redo records. Each operation is the call that recorded it.
+// Applies redo records: calls the method that recorded the operation again.
 
 extension WriteTransaction {
-    /// Applies the redo of one logged transaction.
+    /// Applies the redo record of one transaction.
     func replay(_ payload: Bytes) throws(EngineError) {
         var reader = ByteReader(payload)
         while !reader.isAtEnd {
@@ -17,7 +17,7 @@ extension WriteTransaction {
         if code == .sequence {
             let next = try reader.integer(UInt64.self)
             guard next > 0, next < StoreLimits.numberMax else {
-                throw EngineError(.damaged, "The log sets the sequence of object keys beyond all bounds.")
+                throw EngineError(.damaged, "The log sets the next object key to a number that is out of range.")
             }
             return setNextObjectKey(next)
         }

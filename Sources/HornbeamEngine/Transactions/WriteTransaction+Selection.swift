@@ -1,4 +1,4 @@
-// Changes many rows of a table that a scan selected: each leaf is rebuilt once, and the log gets the selection and the change, not the
+// Changes many rows that a scan has selected. Each leaf is rebuilt once. The redo record contains the selection and the change, not the new
 // values.
 
 extension WriteTransaction {
@@ -9,7 +9,7 @@ extension WriteTransaction {
         guard !rows.isEmpty else { return }
         let editor = try editor(table)
         try inSteps { () throws(EngineError) in
-            // Leaves that were sparse before stay sparse.
+            // Sparse leaves are not merged, since the change does not make leaves emptier.
             for rest in try editor.alter(rows, changes) where rest.isUnfit {
                 try mutate { () throws(EngineError) in try editor.alterUnfit(rest, rows, changes) }
             }
@@ -46,8 +46,8 @@ extension WriteTransaction {
         redo.deleteRows(table, rows)
     }
 
-    /// Deletes the entries of rows, given by ascending keys, from an index whose entries hold the row's key in one place. Reads the whole index,
-    /// which pays when many entries are deleted.
+    /// Deletes the index entries of the rows with the given keys, which must ascend. `place` is the position of a row's key in each entry. Reads the
+    /// whole index, so it is meant for deleting many entries.
     package func deleteEntries(of rows: [UInt64], at place: RowKeyPlace, from index: TreeID) throws(EngineError) {
         let editor = try editor(index)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(index) is a table, not an index.") }
@@ -82,7 +82,7 @@ extension WriteTransaction {
     func replayDeleteEntries(_ index: TreeID, _ reader: inout ByteReader) throws(EngineError) {
         let rawPlace = try reader.integer(UInt8.self)
         guard let place = RowKeyPlace(rawValue: rawPlace) else {
-            throw EngineError(.damaged, "The log looks for keys of rows at place \(rawPlace), which does not exist.")
+            throw EngineError(.damaged, "The log names position \(rawPlace) of row keys in index entries, which does not exist.")
         }
         try deleteEntries(of: try reader.rowSet(), at: place, from: index)
     }

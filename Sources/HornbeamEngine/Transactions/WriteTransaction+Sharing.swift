@@ -1,25 +1,26 @@
-// Several transactions that are executed as one.
+// Several transactions that share one version.
 //
 // Each has its own number, its own log record and its own `published` callback, like a transaction that is committed alone. They share the
-// changed nodes, which are copied once, and the version that readers see. After a crash any number of the first may be present; in an open
-// store all of them are, or none. An abort drops all.
+// changed nodes, which are copied only once, and the version. After a crash, the store may contain only the first of them. Readers of the open
+// store see all of them or none. An abort undoes all.
 
 extension WriteTransaction {
-    /// With more bytes of redo, no transaction is added.
+    /// The limit of `sharedBytes` for adding a transaction.
     private static let sharedBytesMax = 64 << 10
 
-    /// True while another transaction can share this one's version: its changes are few, and all in the log.
+    /// True if another transaction can share this version: the changes so far are few, and the redo contains all of them.
     package var canGoOn: Bool {
         !redo.isAbandoned && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
     }
 
-    /// Bytes of redo of this transaction and of those that ended before it in its nodes.
+    /// The bytes of redo of this transaction and of the ended transactions that share its version.
     var sharedBytes: Int { ended.reduce(redo.bytes.count) { $0 + $1.payload.count } }
 
-    /// Ends a transaction here and begins the next one in its nodes, which sees its changes. A transaction without changes is dropped.
+    /// Ends the current transaction and begins the next one, which shares its version and reads its changes. A transaction without changes gets no
+    /// number.
     ///
-    /// - Parameter published: Called with the number of the ended transaction when readers see it, before `commit` returns.
-    /// - Returns: The number of the newest transaction that changed something.
+    /// - Parameter published: Called with the number of the ended transaction when its version is published, before `commit` returns.
+    /// - Returns: The number of the newest transaction with changes.
     package func goOn(published: (@Sendable (TransactionNumber) -> Void)?) throws(EngineError) -> TransactionNumber {
         precondition(canGoOn, "A transaction that is large or has large values is committed by itself.")
         try applyDeferred()
@@ -31,13 +32,13 @@ extension WriteTransaction {
         return number
     }
 
-    /// Whether the version has fewer entries than the one before. Never true for several transactions in one version, since an insert would
-    /// pass beside a large delete. On a full disk they are refused, and the caller tries each alone.
+    /// Whether the version has fewer entries than its base. Always false for several transactions with one version: otherwise a large delete would
+    /// permit an insert on a full disk. There they are refused together, and the caller tries each of them alone.
     func frees(_ version: StoreVersion) -> Bool { ended.isEmpty && version.entries < base.entries }
 
-    /// Takes back the last ended transaction if nothing was changed since, so that the version has the number of a change.
+    /// If the current transaction has no changes, continues the last ended transaction instead, so that the version gets its number.
     ///
-    /// - Returns: Its `published` callback; nil when there was no such transaction.
+    /// - Returns: The `published` callback of that transaction; nil if there was none.
     func reopenLast() -> (@Sendable (TransactionNumber) -> Void)?? {
         guard redo.bytes.isEmpty, !redo.isAbandoned, let last = ended.popLast() else { return nil }
         redo.bytes = last.payload

@@ -1,23 +1,24 @@
 // A write transaction: changes trees privately, then commits them as the next version.
 //
-// It has the writer's turn from `begin` until it is executed or aborted. Its changes are recorded twice: in nodes of its own, possibly later
-// than the log, and as redo for the log. After an error inside a change it can only be aborted, since a tree may be half changed.
+// It has the writer's turn from `begin` until it is executed or aborted. Each change is recorded twice: as redo for the log, and in copies of
+// nodes, which may be changed after the log is written (WriteTransaction+DeferredApply.swift). After an error inside a change it can only be
+// aborted, since a tree may be changed partly.
 
-/// A transaction that writes. Used by one thread. It aborts if it is released without a commit.
+/// A write transaction. One thread uses it. If it is released without a commit, it is aborted.
 package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
     let ledger: NodeLedger
-    /// The number that the commit will have. A replay, which applies several transactions as one, counts up.
+    /// The number that the commit will have. It increases when a transaction is added that shares the version, and during a replay.
     package internal(set) var number: TransactionNumber
     var redo = Redo()
     private(set) var nextObjectKey: UInt64
     private var nextTree: UInt32
     private var editors: [TreeID: TreeEditor] = [:]
-    /// The last used editors, since changes of one tree follow each other.
+    // The editors that were used last, since consecutive changes often concern the same trees.
     private var recentIndex: TreeEditor?
     private var recentTable: TreeEditor?
-    /// The transactions that ended in this one's nodes (WriteTransaction+Sharing.swift).
+    /// The ended transactions that share the version of this one (WriteTransaction+Sharing.swift).
     var ended: [EndedTransaction] = []
     private var created: [TreeID: String] = [:]
     private var dropped: Set<TreeID> = []
@@ -25,7 +26,7 @@ package final class WriteTransaction {
     private var isOpen = true
     var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
-    /// The changes that are recorded and not applied yet (WriteTransaction+DeferredApply.swift).
+    /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
     var deferred = DeferredChanges()
 
     var pageSize: Int { ledger.pool.pageSize }
@@ -43,7 +44,7 @@ package final class WriteTransaction {
 
     deinit { abort() }
 
-    /// The state that the transaction started from.
+    /// The number of the version on which the transaction is based.
     package var baseTransaction: TransactionNumber { base.number }
 
     // MARK: Trees
@@ -82,7 +83,7 @@ package final class WriteTransaction {
         if let layout { redo.createTable(id, name, layout) } else { redo.createIndex(id, name) }
     }
 
-    /// Gives a table a new layout. Changes no row.
+    /// Sets a new layout of a table. Changes no row.
     package func setLayout(_ layout: ColumnLayout, of table: TreeID) throws(EngineError) {
         let editor = try self.table(editing: table)
         if let fault = TableLayouts.fault(in: layout, pageSize: pageSize) {
@@ -119,7 +120,7 @@ package final class WriteTransaction {
 
     // MARK: The sequence and named values
 
-    /// Reserves numbers of the store-wide sequence; returns the first.
+    /// Reserves `count` object keys, and returns the first of them.
     package func reserve(_ count: Int) throws(EngineError) -> UInt64 {
         try requireOpen()
         precondition(count >= 0, "The number of keys to reserve is negative.")
@@ -161,7 +162,7 @@ package final class WriteTransaction {
         }
     }
 
-    /// Returns false, and changes nothing, when the key exists already.
+    /// Inserts an entry. Returns false, and changes nothing, if the key exists already.
     package func putNew(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in index: TreeID
     ) throws(EngineError) -> Bool {
@@ -212,7 +213,7 @@ package final class WriteTransaction {
         return true
     }
 
-    /// Stops recording when a checkpoint is certain to commit the transaction.
+    /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead.
     private func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
         guard ended.isEmpty, count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
@@ -237,7 +238,7 @@ package final class WriteTransaction {
 
     // MARK: Tables
 
-    /// Inserts a row, or replaces one and returns false. Values too large for a leaf are written to the page files at once.
+    /// Inserts or replaces a row. Returns false if it replaced one. Writes values that are too large for a leaf to the page files at once.
     @discardableResult
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) -> Bool {
         let editor = try self.table(editing: table)
@@ -284,7 +285,7 @@ package final class WriteTransaction {
         try delete([key], from: table) == 1
     }
 
-    /// Deletes rows by ascending keys; returns how many existed.
+    /// Deletes the rows with the given keys, which must ascend. Returns the number of deleted rows.
     package func delete(_ keys: [UInt64], from table: TreeID) throws(EngineError) -> Int {
         let editor = try self.table(editing: table)
         guard !keys.isEmpty else { return 0 }
@@ -293,7 +294,7 @@ package final class WriteTransaction {
         return deleted
     }
 
-    /// Sets one fixed-width column of many rows, by ascending keys; keys without a row are skipped.
+    /// Sets one fixed-width column in the rows with the given keys, which must ascend. Skips keys without a row.
     package func patch(
         _ column: Int, of keys: [UInt64], values: UnsafeRawBufferPointer, nulls: [Bool]? = nil, in table: TreeID
     ) throws(EngineError) {
@@ -317,7 +318,7 @@ package final class WriteTransaction {
         redo.patch(table, description.id, keys, values, nulls)
     }
 
-    // MARK: Reading its own writes
+    // MARK: Reading the transaction's own changes
 
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let editor = try index(editing: id)
@@ -377,14 +378,14 @@ package final class WriteTransaction {
         }
     }
 
-    /// Runs a change inside an epoch; after an error the transaction can only be aborted.
+    /// Runs a change inside an epoch. After an error the transaction can only be aborted.
     func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
         return try inSteps(change)
     }
 
-    /// The same for a change that enters an epoch for each of its steps, so that frames are freed in between.
+    /// The same for a change that enters an epoch itself in each of its steps, so that frames can be freed in between.
     func inSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         try applyDeferred()
         do throws(EngineError) { return try change() } catch {
@@ -393,11 +394,11 @@ package final class WriteTransaction {
         }
     }
 
-    // MARK: The end
+    // MARK: Commit and abort
 
-    /// Commits the changes as the next version. Returns when they have the requested durability. Throws `full` with nothing changed, or
-    /// `durabilityLost` with the store poisoned. `published` is called when readers can see the version, for one version after the other, on any
-    /// thread.
+    /// Commits the changes as the next version. Returns when they have the requested durability. Throws `full`, and then nothing has changed; or
+    /// `durabilityLost`, and then the store is poisoned. `published` is called when the version is published, on any thread, in the order of the
+    /// versions.
     package func commit(
         _ durability: Durability = .full, published: (@Sendable (TransactionNumber) -> Void)? = nil
     ) throws(EngineError) -> TransactionNumber {
@@ -411,7 +412,7 @@ package final class WriteTransaction {
         try commit(durability, steps: steps, published: published, isUpkeep: false)
     }
 
-    /// `isUpkeep`: the commit is part of a checkpoint, so it must not start another one.
+    /// `isUpkeep`: the commit is part of upkeep, such as cleaning, so it must not start a checkpoint.
     func commit(
         _ durability: Durability, steps: CommitSteps = CommitSteps(), published: (@Sendable (TransactionNumber) -> Void)? = nil,
         isUpkeep: Bool
@@ -425,7 +426,7 @@ package final class WriteTransaction {
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }
 
-    /// Ends the transaction of a replay, which publishes its version itself.
+    /// Ends the transaction of a replay. The replay publishes its version.
     func finishReplay() { isOpen = false }
 
     package func abort() {
@@ -434,7 +435,7 @@ package final class WriteTransaction {
         engine.abort(self)
     }
 
-    /// Throws when a count exceeds the limits of a store: the next opening would refuse it.
+    /// Throws if a count exceeds the limits of a store, since the store could not be opened again.
     func requireBounds() throws(EngineError) {
         guard number.rawValue < StoreLimits.numberMax else { throw full("transaction numbers") }
         guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
@@ -444,10 +445,10 @@ package final class WriteTransaction {
         EngineError(.full, "All \(what) of the store are used up. Copy its content to a new one.", path: engine.path)
     }
 
-    /// True if there is something to commit.
+    /// True if the transaction has changes.
     var hasChanges: Bool { !redo.bytes.isEmpty || redo.isAbandoned }
 
-    /// The version after the changes.
+    /// Makes the version that includes the changes.
     func makeVersion() -> StoreVersion {
         var trees = base.trees
         for (id, editor) in editors where created[id] == nil {

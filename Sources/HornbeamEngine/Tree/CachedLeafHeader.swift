@@ -1,18 +1,18 @@
-// The header values of a table leaf that are needed to locate a cell, cached beside its frame. A lookup goes directly to the row's cells and
-// does not wait for the leaf's header.
+// The header values of a table leaf that are needed to locate a cell, in the pool's record of its frame. So a lookup reads the row's cells
+// directly and does not wait for the leaf's header.
 //
-// Invariant: a cached header equals the header of its frame's page. It is taken, inside an epoch, from a leaf of a version, which never
-// changes. It is cleared when the frame is allocated for another page; no reader has found that page by then.
+// Invariant: a cached header equals the header of its frame's page. It is read, inside an epoch, from a leaf of a version, which never
+// changes. It is cleared when the frame is allocated for another page, before a reader can find that page.
 
 internal import CSystem
 import Synchronization
 
-/// The shape of a leaf, its first key, and which of its bitmaps are not all zero.
+/// The first key and the shape of a leaf, and the set of its bitmaps that are not all zero.
 struct CachedLeafHeader {
     let firstKey: UInt64
-    /// Capacity (16 bits), count (16), key width (8), layout version (24); 0 stands for an unknown header.
+    /// Capacity (16 bits), count (16), key width (8), layout version (24); 0 if the header is not cached.
     let shape: UInt64
-    /// Bit i set = bitmap i has a set bit, for the first 16 bitmaps.
+    /// Bit i is set if bitmap i is not all zero, for the first 16 bitmaps.
     let bitmaps: UInt16
 
     static let allBitmaps = UInt16.max
@@ -30,7 +30,7 @@ struct CachedLeafHeader {
         self.bitmaps = bitmaps
     }
 
-    /// Nil for a leaf whose layout version does not fit.
+    /// Nil for a leaf whose layout version does not fit in 24 bits.
     init?(_ leaf: LeafView) {
         let page = leaf.page
         let version: UInt32 = page.load(24)
@@ -48,7 +48,7 @@ struct CachedLeafHeader {
         self.bitmaps = bitmaps
     }
 
-    /// The slot of a key among consecutive keys; nil where the leaf must be searched.
+    /// The slot of a key in a leaf of consecutive keys. Nil if the keys are not consecutive or the leaf lacks the key.
     @inline(__always)
     func slot(_ key: UInt64) -> Int? {
         guard keyWidth == 0, key &- firstKey < UInt64(count) else { return nil }
@@ -57,7 +57,7 @@ struct CachedLeafHeader {
 }
 
 extension FramePool {
-    /// The cached header of the leaf in a frame, if known. Only inside the epoch in which the frame was found.
+    /// The cached header of the leaf in a frame; nil if there is none. Called only inside the epoch in which the frame was found.
     @inline(__always)
     func cachedHeader(_ frame: UInt32) -> CachedLeafHeader? {
         let info = unsafe infos + Int(frame)
@@ -77,21 +77,21 @@ extension FramePool {
 }
 
 extension LeafView {
-    /// Caches the header of a leaf. The leaf belongs to a version, not to a writer, and was found in the current epoch.
+    /// Caches the header of a leaf. The leaf must belong to a version, not to a running transaction, and must be found in the current epoch.
     @inline(never)
     func cacheHeader() {
         guard let cachedHeader = CachedLeafHeader(self) else { return }
         unsafe pool._withUnsafeGuaranteedRef { $0.keep(cachedHeader, of: frame) }
     }
 
-    /// True when a row may be null in a column; false is certain.
+    /// False if no row of the leaf is null in a column; true if some may be.
     @inline(__always)
     package func hasNulls(_ column: Int) -> Bool {
         let c = unsafe columns[column]
         return c.nullBitmap < 0 || c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0
     }
 
-    /// Prefetches whole columns.
+    /// Prefetches whole columns. `wanted` has a bit for each of the first 64 columns.
     func fetch(_ wanted: UInt64) {
         let columnCount = unsafe layouts._withUnsafeGuaranteedRef { $0.columnCount }
         var rest = wanted

@@ -1,15 +1,15 @@
-// Reading an index of one version: lookups, counts, ranks and ordered walks.
+// Reads an index of one version: lookups, counts, ranks and ordered walks.
 
-/// A byte-ordered index as a snapshot (or a transaction, until its next change) sees it.
+/// An index of byte keys in one version. The view of a transaction's own changes is valid until its next change.
 package struct IndexView: Sendable {
     let root: TreeRoot
-    /// Keeps the version alive.
+    /// The snapshot or transaction, retained so that the version is not released.
     let owner: any AnyObject & Sendable
 
-    /// Entries in the index.
+    /// The number of entries in the index.
     package var count: Int { Int(root.reference.count) }
 
-    /// Lends the value of a key; nil if the key is not there. O(log n).
+    /// Calls `body` with the value of a key, valid during the call. Returns nil if the index lacks the key. O(log n).
     @inlinable @inline(__always)
     package func withValue<R>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
@@ -19,7 +19,7 @@ package struct IndexView: Sendable {
         return result
     }
 
-    /// The implementation of `withValue`, without a generic parameter that would cross the module's border.
+    /// The implementation of `withValue` without a generic parameter, since calls of generic functions in another module are slow.
     @usableFromInline
     package func lendValue(
         of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
@@ -46,14 +46,14 @@ package struct IndexView: Sendable {
         return try whole.lend(body)
     }
 
-    /// The value of a key; nil if the key is not there.
+    /// The value of a key; nil if the index lacks the key.
     package func get(_ key: [UInt8]) throws(EngineError) -> [UInt8]? {
         try key.lend { bytes throws(EngineError) in
             try withValue(bytes) { value throws(EngineError) in value.array }
         }
     }
 
-    /// The eight-byte value of a key as a little-endian number, for unique lookups.
+    /// The eight-byte value of a key as a little-endian number: in a unique index, an object key.
     package func getObjectKey(_ key: UnsafeRawBufferPointer) throws(EngineError) -> UInt64? {
         let found = try withValue(unsafe Bytes(key)) { value throws(EngineError) -> UInt64? in
             value.count == 8 ? UInt64(littleEndian: value.load(0)) : nil
@@ -61,7 +61,7 @@ package struct IndexView: Sendable {
         return found ?? nil
     }
 
-    /// The number of entries before a key. O(log n).
+    /// The number of entries with smaller keys. O(log n).
     package func rank(of key: [UInt8]) throws(EngineError) -> Int {
         guard !root.reference.isEmpty else { return 0 }
         return try key.lend { bytes throws(EngineError) in
@@ -72,13 +72,13 @@ package struct IndexView: Sendable {
         }
     }
 
-    /// Entries in a range of keys. O(log n).
+    /// The number of entries in a range of keys. O(log n).
     package func count(in range: KeyRange) throws(EngineError) -> Int {
         let upper = if let key = range.upper { try rank(of: key) } else { count }
         return max(upper - (range.lower.isEmpty ? 0 : try rank(of: range.lower)), 0)
     }
 
-    /// The n-th entry; nil beyond the end. O(log n).
+    /// The entry with the index `n` in key order; nil if there are not so many. O(log n).
     package func entry(at n: Int) throws(EngineError) -> (key: [UInt8], value: [UInt8])? {
         guard n >= 0, n < count else { return nil }
         return try root.reading { () throws(EngineError) in
@@ -88,7 +88,8 @@ package struct IndexView: Sendable {
         }
     }
 
-    /// Walks entries in key order (or backwards). Buffers are valid during the call; `false` stops.
+    /// Calls `body` with the key and the value of each entry in a range, in key order or backwards, until it returns false. The buffers are valid
+    /// during the call.
     package func forEach(
         in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
@@ -105,7 +106,8 @@ package struct IndexView: Sendable {
         }
     }
 
-    /// Walks the last eight bytes of each key as big-endian numbers: the members of a relationship.
+    /// Calls `body` with the last eight bytes of each key as a big-endian number, until it returns false. In a relationship's index, these are
+    /// the members.
     package func forEachSuffix(
         in range: KeyRange, skipping skipped: Int = 0, _ body: (UInt64) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -122,7 +124,7 @@ package struct IndexView: Sendable {
 
     // MARK: Walking
 
-    /// Visits a range leaf by leaf. After some leaves it starts again from the last key, to renew the epoch.
+    /// Visits a range leaf by leaf. After some leaves it leaves the epoch and continues after the last key in a new one.
     private func walk(
         _ range: KeyRange, _ reversed: Bool, _ skipped: Int,
         _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
@@ -136,7 +138,7 @@ package struct IndexView: Sendable {
         while let rest = try walkSome(range, reversed, visit) { range = rest }
     }
 
-    /// The range without its first (or last) entries; nil if nothing remains.
+    /// The range without its first (or last) entries; nil if it has no more entries.
     private func skip(_ skipped: Int, in range: KeyRange, _ reversed: Bool) throws(EngineError) -> KeyRange? {
         let start = range.lower.isEmpty ? 0 : try rank(of: range.lower)
         let end = if let key = range.upper { try rank(of: key) } else { count }
@@ -149,7 +151,7 @@ package struct IndexView: Sendable {
         return KeyRange(from: first.key, to: range.upper)
     }
 
-    /// Visits some leaves in one epoch; returns the remaining range, nil at the end.
+    /// Visits some leaves in one epoch. Returns the remaining range; nil at the end.
     private func walkSome(
         _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) -> KeyRange? {

@@ -1,9 +1,9 @@
-// A range of byte keys in an index: inclusive start, exclusive end, either open.
+// A range of byte keys in an index, from an inclusive start to an exclusive end. Each may be unlimited.
 
 package struct KeyRange: Hashable, Sendable {
-    /// The first key that belongs to the range; empty is the beginning of the tree.
+    /// The smallest possible key in the range; empty for the beginning of the index.
     package var lower: [UInt8]
-    /// The first key that no longer belongs to the range; nil is the end of the tree.
+    /// The smallest key above the range; nil for the end of the index.
     package var upper: [UInt8]?
 
     package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
@@ -17,7 +17,7 @@ package struct KeyRange: Hashable, Sendable {
         upper = KeyRange.successor(of: prefix)
     }
 
-    /// The smallest key that sorts after every key starting with `prefix`; nil if there is none.
+    /// The smallest key above all keys that start with `prefix`; nil if there is none.
     package static func successor(of prefix: [UInt8]) -> [UInt8]? {
         var key = prefix
         while let last = key.popLast() {

@@ -1,16 +1,17 @@
-// Remembers the leaves of one version of a table, so that a lookup by key need not start at the root.
+// A cache of leaf positions of one version of a table, so that a lookup by key need not start at the root.
 //
-// One word for each 64 neighbouring keys names the frame of a leaf in which one of them was found, and the frame's generation. If the
-// neighbours lie in two leaves, the word of the adjacent keys names the other leaf.
-// Invariant: the frame was a leaf of the table in this version, found by a walk; it is the same leaf while its generation is the same. Its
-// cached header tells which keys it holds. A lost or overwritten word costs a walk only, so any thread may write any word at any time.
+// For each 64 neighbouring keys it has one word: the frame of a leaf in which one of them was found, and the frame's generation. If the
+// neighbours lie in two leaves, the word of the next or preceding 64 keys may name the other leaf.
+// Invariant: a walk of this version of the table has found the leaf in the frame, and the frame contains it as long as the generation is the
+// same. The cached header of the frame contains the leaf's keys. A lost or overwritten word only costs a walk, so any thread may write any
+// word at any time.
 
 internal import Glibc
 internal import Synchronization
 
-/// Leaves by key, of one version of a table.
+/// The leaf hint cache of one version of a table.
 @safe struct LeafHintCache: ~Copyable, Sendable {
-    /// Neighbours share a word: as a rule a leaf has more rows than that.
+    /// The number of low bits of a key that do not select a word. Usually a leaf has more than 64 rows.
     private static let keyBits: UInt64 = 6
     private static let wordsMin = 64
     private static let wordsMax = 1 << 17
@@ -22,7 +23,7 @@ internal import Synchronization
     /// The address of the words; 0 before enough lookups.
     private let words = Atomic<UInt>(0)
 
-    /// - Parameter usesMin: The number of lookups of the version from which the cache pays.
+    /// - Parameter usesMin: The number of lookups before the cache is allocated. It would not pay for fewer.
     init(rows: Int, usesMin: Int) {
         let wanted = rows >> Int(LeafHintCache.keyBits) + 1
         wordCount = min(max(1 << (Int.bitWidth - wanted.leadingZeroBitCount), LeafHintCache.wordsMin), LeafHintCache.wordsMax)
@@ -31,7 +32,7 @@ internal import Synchronization
 
     deinit { unsafe free(UnsafeMutableRawPointer(bitPattern: words.load(ordering: .acquiring))) }
 
-    /// The leaf in which a neighbour of the key was found, if its frame still holds it. Inside an epoch.
+    /// The frame of the leaf in which a neighbour of the key was found, if it still contains the leaf. Called inside an epoch.
     @inline(__always)
     func frame(near key: UInt64, _ pool: FramePool) -> UInt32? {
         guard let word = unsafe word(of: key) else { return nil }
@@ -42,13 +43,13 @@ internal import Synchronization
         return frame
     }
 
-    /// A key whose word names the adjacent leaf, for a key that is not in the found leaf: 64 neighbours may lie in two leaves.
+    /// For a key that is not in the leaf of its word: a key 64 before or after it, whose word may name the adjacent leaf.
     @inline(__always)
     static func neighbour(of key: UInt64, beside cachedHeader: CachedLeafHeader) -> UInt64 {
         key < cachedHeader.firstKey ? key &- 1 << keyBits : key &+ 1 << keyBits
     }
 
-    /// Remembers where a key was found. Inside the epoch of the walk.
+    /// Stores the frame in which a walk found a key. Called inside the epoch of the walk.
     func note(_ key: UInt64, _ frame: UInt32, _ pool: FramePool) {
         guard let word = unsafe word(of: key) else { return makeRoom() }
         unsafe word.pointee.store(UInt64(pool.generation(frame)) << 32 | UInt64(frame), ordering: .relaxed)

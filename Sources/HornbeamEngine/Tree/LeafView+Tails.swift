@@ -1,15 +1,14 @@
-// Tests the ends of a leaf's variable cells, without a branch or a call for each.
+// Tests the ends of a leaf's variable cells, without a branch or a call for each cell.
 //
-// Cells lie in the heap behind the page's header, so the eight bytes before a cell's end always belong to the page. The cell's length tells
-// which of them belong to the cell.
+// The heap follows the page's header, so the eight bytes before a cell's end are always in the page. A mask selects the bytes to compare.
 
-/// Up to eight bytes, compared with the end of a cell.
+/// One to eight bytes that are compared with the end of a cell.
 package struct CellTail: Sendable {
     let bytes: UInt64
     let mask: UInt64
     let count: Int
 
-    /// Nil for no bytes, and for more than eight.
+    /// Nil if `text` is empty or has more than eight bytes.
     package init?(_ text: some Collection<UInt8>) {
         guard (1...8).contains(text.count) else { return nil }
         count = text.count
@@ -19,10 +18,10 @@ package struct CellTail: Sendable {
 }
 
 extension LeafView {
-    /// Clears the bits of the rows whose cell does not end with the tail. Null cells are empty and have no tail.
+    /// Clears the bits of rows whose cell does not end with the tail. A null cell does not end with it.
     ///
-    /// Tests only rows whose bit is set. Returns false at a cell outside the leaf, and for a leaf without the column; the bits cleared so far
-    /// are correct, and the caller tests the other rows one by one.
+    /// Tests only rows whose bit is set. Returns false at the first blob, and for a leaf without the column. Then the bits that it has cleared
+    /// are correct, and the caller must test the other rows one by one.
     package func keepRows(_ words: inout [UInt64], endingWith tail: CellTail, in column: Int) -> Bool {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return false }
@@ -34,7 +33,7 @@ extension LeafView {
                 while rest != 0 {
                     let bit = rest.trailingZeroBitCount
                     rest &= rest &- 1
-                    // Start in the low half, length in the high one.
+                    // The offset is in the low half, the length in the high half.
                     let cell = unsafe cells.loadUnaligned(fromByteOffset: (index &* 64 &+ bit) &* 4, as: UInt32.self)
                     guard cell < 0x8000_0000 else { return false }
                     let length = Int(cell >> 16)

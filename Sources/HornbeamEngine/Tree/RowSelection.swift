@@ -1,8 +1,8 @@
-// Rows of one table, selected leaf by leaf by a scan, to be changed or deleted without a lookup for each row.
+// Rows of one table that a scan has selected, leaf by leaf. They can be changed or deleted without a lookup for each row.
 //
-// Each leaf with selected rows has a bit for each of its rows.
-// Invariants: leaves ascend by key and have at least one selected row; bits beyond the last row are zero. A selection belongs to one state
-// of the table: a leaf is identified by its first key and its number of rows.
+// For each leaf with selected rows, a selection has one bit for each row of the leaf.
+// Invariants: leaves are in key order and have at least one selected row; bits beyond the last row are zero. A selection is valid for one
+// version of the table: it identifies a leaf by its first key and its number of rows.
 
 /// Selected rows of a table.
 package struct RowSelection: Sendable {
@@ -10,9 +10,9 @@ package struct RowSelection: Sendable {
     struct Leaf {
         let firstKey: UInt64
         let rows: Int
-        /// The index of the first word of its bits.
+        /// The index of the leaf's first word in `words`.
         let start: Int
-        /// The index of the first key of its selected rows; nil where keys are consecutive, so that the bits yield them.
+        /// The index of the leaf's first selected key in `sparseKeys`; nil if the leaf's keys are consecutive and follow from the bits.
         var keysStart: Int?
 
         var words: Int { (rows + 63) / 64 }
@@ -28,10 +28,10 @@ package struct RowSelection: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Leaves with selected rows.
+    /// The number of leaves with selected rows.
     package var leafCount: Int { leaves.count }
 
-    /// Adds rows of a leaf after those selected so far, or more rows of the same leaf: bit i of word j selects row 64 j + i.
+    /// Adds rows of the last leaf or of a later one: bit i of word j selects row 64 j + i.
     package mutating func append(_ leaf: LeafView, _ bits: [UInt64]) {
         let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }
         guard chosen > 0 else { return }
@@ -46,7 +46,7 @@ package struct RowSelection: Sendable {
         add(added)
     }
 
-    /// Adds the rows of a selection that follows; the last leaf may be the other's first.
+    /// Adds the rows of a selection of later leaves. Its first leaf may be the last leaf of this selection.
     package mutating func append(_ other: RowSelection) {
         for leaf in other.leaves {
             var moved = Leaf(firstKey: leaf.firstKey, rows: leaf.rows, start: words.count)
@@ -62,10 +62,10 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// Adds a leaf whose bits are the last words; merges it with the last leaf if both are the same.
+    /// Adds a leaf whose bits are at the end of `words`. If it is the last leaf again, combines the bits.
     private mutating func add(_ leaf: Leaf) {
         guard let last = leaves.last, last.firstKey == leaf.firstKey else { return leaves.append(leaf) }
-        // The keys of the second half follow those of the first.
+        // Its selected keys follow those of the last leaf already.
         for word in 0..<leaf.words { words[last.start + word] |= words[leaf.start + word] }
         words.removeLast(leaf.words)
     }
@@ -86,7 +86,7 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// The rows of a leaf with the next keys. Advances `next` beyond the leaf's last key.
+    /// The bits of a leaf's rows with keys from index `next` on. Advances `next` beyond the leaf's last key.
     fileprivate static func bits(of keys: [UInt64], _ next: inout Int, in leaf: LeafView) -> [UInt64] {
         var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
         let last = leaf.key(leaf.count - 1)
@@ -127,7 +127,7 @@ package struct RowSelection: Sendable {
 }
 
 extension TableView {
-    /// The rows of ascending keys; keys without a row are left out.
+    /// The rows with the given keys, which must ascend. Keys without a row are ignored.
     package func selection(of keys: [UInt64]) throws(EngineError) -> RowSelection {
         var selection = RowSelection()
         var next = 0
@@ -136,7 +136,7 @@ extension TableView {
             try forEachLeaf(from: keys[next]) { (leaf) throws(EngineError) -> Bool in
                 let start = next
                 selection.append(leaf, RowSelection.bits(of: keys, &next, in: leaf))
-                // A key that belongs into the leaf and is not in it does not exist.
+                // There is no row for a key that belongs in the leaf and is not there.
                 if isFirst, next == start { next += 1 }
                 isFirst = false
                 return next > start && next < keys.count
@@ -147,7 +147,7 @@ extension TableView {
     }
 }
 
-/// Keys for many lookups: a bitmap where they are dense, otherwise a sorted list.
+/// A set of keys for many lookups: a bitmap if the keys are dense, otherwise a sorted list.
 struct RowKeySet {
     private let first: UInt64
     private let bits: [UInt64]

@@ -1,11 +1,11 @@
-// Rows and leaves lent to a closure, with typed reads of cells directly from the page.
+// Rows and leaves that a closure gets, with typed reads of cells directly from the page.
 //
-// A view is valid inside its closure only. Columns have the numbers of the table's current layout; a leaf of an older layout shows fill
-// values for the columns that it lacks.
+// A view is valid inside its closure only. Columns are numbered as in the table's current layout. For a column that an older leaf lacks,
+// each row has the fill value.
 
 import Synchronization
 
-/// The rows of one leaf, lent to a closure; must not escape it.
+/// The rows of one leaf. Valid only inside the closure that gets it.
 @safe package struct LeafView {
     @usableFromInline let page: Page
     @usableFromInline let columns: UnsafeMutablePointer<PhysicalColumn>
@@ -17,10 +17,10 @@ import Synchronization
     let pool: Unmanaged<FramePool>
     let frame: UInt32
     let transaction: UInt64
-    /// The bitmaps, among the first 16, that may have a set bit.
+    /// Bit i is set if bitmap i may have a set bit, for the first 16 bitmaps.
     @usableFromInline let bitmaps: UInt16
 
-    /// Rows in the leaf.
+    /// The number of rows in the leaf.
     package let count: Int
 
     @inline(__always)
@@ -41,7 +41,7 @@ import Synchronization
         count = page.count
     }
 
-    /// The same leaf from its cached header, without a read of the page.
+    /// Makes the view from a cached header, without reading the page.
     @inline(__always)
     init?(_ pool: FramePool, _ frame: UInt32, _ cachedHeader: CachedLeafHeader, _ layouts: TableLayouts, transaction: UInt64) {
         guard let (columns, bitmapCount) = unsafe layouts.columns(of: cachedHeader.version) else { return nil }
@@ -72,7 +72,7 @@ import Synchronization
             frame: frame, generation: generation, transaction: UInt32(truncatingIfNeeded: transaction), slot: UInt16(slot))
     }
 
-    /// The cells of a fixed column back to back; nil when every row shows the fill value.
+    /// The cells of a fixed column, one after the other; nil if the leaf lacks the column.
     @inlinable package func fixedCells(_ column: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent, c.width > 0 else { return nil }
@@ -80,21 +80,21 @@ import Synchronization
         return unsafe bytes.buffer
     }
 
-    /// Bit i set = row i is null; whole 8-byte words. Nil when every row shows the fill value.
+    /// The null bitmap of a column, in whole 8-byte words: bit i is set if row i is null. Nil if the leaf lacks the column.
     @inlinable package func nullBits(_ column: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return nil }
         return unsafe page.bytes(bitmapsStart + bitmapBytes * Int(c.nullBitmap), bitmapBytes).buffer
     }
 
-    /// The values of a bit column, as `nullBits`.
+    /// The values of a bit column, in the form of `nullBits`.
     @inlinable package func bitCells(_ column: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent, c.valueBitmap >= 0 else { return nil }
         return unsafe page.bytes(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes).buffer
     }
 
-    /// The bytes of a variable cell, empty when null; nil when they lie outside the leaf, or it lacks the column.
+    /// The bytes of a variable cell; empty for null. Nil if the value is a blob or the leaf lacks the column.
     @inlinable @inline(__always)
     package func bytesInLeaf(_ column: Int, _ slot: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
@@ -105,7 +105,7 @@ import Synchronization
         return unsafe page.bytes(Int(page.load(offset, as: UInt16.self)), Int(word)).buffer
     }
 
-    /// The value of every row of the leaf in a column that the leaf lacks.
+    /// The fill value of a column that the leaf lacks.
     @usableFromInline func fill(_ column: Int) -> [UInt8]? {
         unsafe layouts._withUnsafeGuaranteedRef { $0.fills[column] }
     }
@@ -117,7 +117,7 @@ import Synchronization
     }
 }
 
-/// One row, lent to a closure; must not escape it.
+/// One row. Valid only inside the closure that gets it.
 package struct RowView {
     package let leaf: LeafView
     package let slot: Int
@@ -167,7 +167,7 @@ package struct RowView {
         return bit(bitmap: c.valueBitmap)
     }
 
-    /// Lends a variable cell; empty when null. Reads values that lie outside the leaf.
+    /// Calls `body` with the bytes of a variable cell, or without bytes for null. Reads blobs too.
     @inlinable package func withBytes<R>(
         _ column: Int, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -189,7 +189,7 @@ package struct RowView {
         try array.lend { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
     }
 
-    /// A variable cell as text; invalid UTF-8 is repaired.
+    /// A variable cell as text. Invalid UTF-8 is repaired.
     package func string(_ column: Int) throws(EngineError) -> String {
         unsafe try withBytes(column) { bytes throws(EngineError) in unsafe String(decoding: bytes, as: UTF8.self) }
     }
@@ -199,25 +199,26 @@ package struct RowView {
     }
 }
 
-/// The last known place of a row: a hint, checked on use. `RowLocation()` is unknown. Fourteen bytes, since every object has one.
+/// The last known location of a row: a hint, which is checked before use. `RowLocation()` is an unknown location. Only fourteen bytes, because
+/// every object has one.
 package struct RowLocation: Sendable, Hashable {
-    /// The frame (low half) and its generation, in one word, which is passed to every read.
+    /// The frame (low half) and its generation (high half).
     @usableFromInline let place: UInt64
     /// The low half of the version's number.
     @usableFromInline let transaction: UInt32
-    /// The row's slot in its leaf; the top bit is set if its neighbours were found too.
+    /// The row's slot in its leaf. The top bit is set if neighbouring rows were found together with it.
     @usableFromInline let row: UInt16
     @usableFromInline static let neighboursFlag: UInt16 = 0x8000
 
     var frame: UInt32 { UInt32(truncatingIfNeeded: place) }
     var generation: UInt32 { UInt32(truncatingIfNeeded: place >> 32) }
     var slot: Int { Int(row & ~RowLocation.neighboursFlag) }
-    /// True for a row of a scan: the next rows are likely to be read soon.
+    /// True for a row that a scan has found: the next rows will probably be read soon.
     var hasNeighbours: Bool { row & RowLocation.neighboursFlag != 0 }
 
     package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
-    /// Another row of the same leaf, found together with this one.
+    /// The location of another row of the same leaf that was found together with this row.
     @inlinable @inline(__always)
     package func neighbour(_ slot: Int) -> RowLocation {
         RowLocation(place: place, transaction: transaction, row: UInt16(truncatingIfNeeded: slot) | RowLocation.neighboursFlag)

@@ -1,6 +1,7 @@
-// One state of the store: the immutable roots of all trees.
+// One version of the store: the immutable roots of all trees.
 //
-// A version costs an array of references. Trees that a transaction did not change share their records with the version before.
+// A version is an array of references to tree records. If a transaction did not change a tree, its version and the preceding one share the
+// record.
 
 import Synchronization
 
@@ -9,7 +10,7 @@ final class TreeRecord: Sendable {
     let id: TreeID
     let name: String
     let root: PageReference
-    /// Of tables only.
+    /// The layouts of a table; nil for an index.
     let layouts: TableLayouts?
     let hint = RootHint()
 
@@ -21,14 +22,14 @@ final class TreeRecord: Sendable {
     }
 }
 
-/// The complete result of a transaction.
+/// The trees of the store after one transaction.
 final class StoreVersion: Sendable {
     let number: TransactionNumber
-    /// Ascending by identifier.
+    /// In the order of their identifiers.
     let trees: [TreeRecord]
     let names: [String: TreeID]
     let nextTree: UInt32
-    /// The next number of the store-wide sequence.
+    /// The next object key that the store assigns.
     let nextObjectKey: UInt64
     private let expired = Atomic(false)
 
@@ -42,19 +43,19 @@ final class StoreVersion: Sendable {
         self.nextObjectKey = nextObjectKey
     }
 
-    /// Entries and rows of all trees.
+    /// The number of entries and rows of all trees.
     var entries: UInt64 { trees.reduce(0) { $0 &+ $1.root.count } }
 
-    /// True if its nodes may have been released although snapshots hold it. Read inside an epoch.
+    /// True if the version's nodes may have been released although snapshots use it. Read inside an epoch.
     @inline(__always)
     var isExpired: Bool { expired.load(ordering: .acquiring) }
 
     func expire() { expired.store(true, ordering: .sequentiallyConsistent) }
 
-    /// The tree that holds named values.
+    /// The tree of the named values.
     static let valuesTree = TreeID(1)
 
-    /// A store without content: only the tree of named values.
+    /// The version of an empty store: only the tree of the named values.
     static let empty = StoreVersion(
         number: .zero, trees: [TreeRecord(id: valuesTree, name: "", root: .empty, layouts: nil)], names: [:],
         nextTree: 2, nextObjectKey: 1)

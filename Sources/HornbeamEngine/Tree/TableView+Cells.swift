@@ -1,8 +1,8 @@
-// Reads single cells of rows, for property getters. No closure, no generic parameter and no reference count crosses the module's border,
-// and the result is a plain value.
+// Reads single cells of rows, for property getters. For speed, the calls between the modules use no closures, no generic parameters and no
+// reference counts, and the results are plain values.
 //
-// A location is valid if it comes from this version and its frame still holds the same content (TableView.leaf). If the frame's header is
-// cached (CachedLeafHeader), the page's header is not read, so the cells are the first cache miss.
+// A location is valid if it is of this version and its frame still has the same generation (TableView.leaf). If the frame's header is cached
+// (CachedLeafHeader), the page's header is not read, so the first cache miss is that of the cells.
 
 internal import CSystem
 import Glibc
@@ -13,7 +13,7 @@ package struct FixedCell: Sendable {
     package enum State: UInt8, Sendable { case noRow, null, value }
 
     package let state: State
-    /// The cell, little-endian, with zeros above its width; 0 or 1 of a bit column.
+    /// The cell as a number, zero-extended; 0 or 1 for a bit column.
     package let bits: UInt64
 
     init(_ state: State, _ bits: UInt64 = 0) {
@@ -29,13 +29,11 @@ package enum TextCell: Sendable {
     case text(String)
 }
 
-/// Bytes of a page, lent without a closure. They stay unchanged until the thread that borrowed them returns them.
-///
-/// Three words, which are passed in registers.
+/// Bytes of a page, valid until the same thread calls `giveBack` with `reader`. The type has three words, which are passed in registers.
 @safe package struct BorrowedBytes {
     package let start: UnsafeRawPointer
     package let count: Int
-    /// The reader's epoch cell; nil inside another read.
+    /// The thread's epoch cell; nil inside another read of the thread.
     package let reader: UnsafeMutableRawPointer?
 
     package static func giveBack(_ reader: UnsafeMutableRawPointer?) {
@@ -43,26 +41,26 @@ package enum TextCell: Sendable {
     }
 }
 
-/// A table of one version, read cell by cell without counting references. An object, so that a call passes one word.
+/// A table of one version, for reading single cells without changing reference counts. It is a class, so that a call passes one word.
 @safe package final class TableCells: Sendable {
     private let view: TableView
-    private let pool: Unmanaged<FramePool>  // the view holds it
-    private let layouts: Unmanaged<TableLayouts>  // the view holds it
+    private let pool: Unmanaged<FramePool>  // retained by the view
+    private let layouts: Unmanaged<TableLayouts>  // retained by the view
     private let transaction: UInt64
     private let isEmpty: Bool
     private let leaves: LeafHintCache
-    /// The variable columns among the first 64.
+    /// A bit for each variable column among the first 64.
     private let texts: UInt64
-    /// The columns read so far, of the first 64. Only these are prefetched.
+    /// A bit for each column among the first 64 that has been read. Only these columns are prefetched.
     private let columnsRead = Atomic<UInt64>(0)
-    /// The predicted offsets of texts, for the first two columns, among the first 64, that are read one by one.
+    /// The predicted offsets of texts, for the first two text columns that are read.
     private let firstPredictor = TextOffsetPredictor()
     private let secondPredictor = TextOffsetPredictor()
     private let pageSize: Int
     /// Bytes of a row in the arrays of a leaf, without bitmaps.
     private let bytesPerRow: Int
 
-    /// - Parameter usesMin: The lookup from which on leaves are remembered.
+    /// - Parameter usesMin: The number of lookups before the leaf hint cache is used.
     package init(_ view: TableView, rememberingLeavesFrom usesMin: Int = 256) {
         self.view = view
         unsafe pool = unsafe .passUnretained(view.root.pool)
@@ -77,13 +75,13 @@ package enum TextCell: Sendable {
 
     private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
 
-    /// True when the location comes from this version, so that the row exists whether or not its frame is still valid.
+    /// True if the location is of this version. Then the row exists, even if its frame is no longer valid.
     @inline(__always)
     package func saw(_ location: RowLocation) -> Bool { location.isOf(transaction) }
 
     // MARK: Looking up
 
-    /// Locates the row of a key and prefetches its cells; false when there is no row.
+    /// Sets the location of the row of a key and prefetches its cells. False if there is no row.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
         if let isThere = findKnown(key, at: &location) { return isThere }
         var isThere = false
@@ -91,7 +89,7 @@ package enum TextCell: Sendable {
         return isThere
     }
 
-    /// Nil when a page on the way is not in memory, or not as expected; the view handles these cases.
+    /// Finds a row by pages in memory only. Nil if a page on the path is not in memory or is not as expected; the caller then uses the view.
     @inline(__always)
     private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
         guard !isEmpty else { return nil }
@@ -107,7 +105,7 @@ package enum TextCell: Sendable {
         }
     }
 
-    /// Finds a key in a remembered leaf; false where a walk is necessary.
+    /// Finds a key through the leaf hint cache. False if a walk is necessary.
     @inline(__always)
     private func find(_ pool: FramePool, rememberedFor key: UInt64, at location: inout RowLocation) -> Bool {
         guard let frame = leaves.frame(near: key, pool) else { return false }
@@ -118,7 +116,7 @@ package enum TextCell: Sendable {
         return find(pool, other, key, at: &location)
     }
 
-    /// Finds a key in a leaf of consecutive keys with a cached header; false if the leaf must be searched, or lacks the key.
+    /// Finds a key in a leaf of consecutive keys with a cached header. False if there is no such header or the leaf lacks the key.
     @inline(__always)
     private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
         guard let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key), let leaf = leaf(pool, frame, cachedHeader) else { return false }
@@ -143,22 +141,22 @@ package enum TextCell: Sendable {
         return true
     }
 
-    /// The columns whose texts are usually read and were not prefetched by the lookup.
+    /// The text columns that have been read and that the lookup does not prefetch.
     @inline(__always)
     private var textsToFetch: UInt64 {
         columnsRead.load(ordering: .relaxed) & texts & ~(firstPredictor.sureColumn | secondPredictor.sureColumn)
     }
 
-    /// Prefetches the usually read texts of a row that was looked up. Best called some time after the lookup: the cell with the text's offset
-    /// must have arrived.
+    /// Prefetches the texts of a row that was just looked up, for the columns that have been read. Called some time after the lookup, because it
+    /// reads the cells with the texts' offsets.
     package func fetchTexts(at location: RowLocation) {
         let wanted = textsToFetch
         guard wanted != 0 else { return }
         _ = withRow(at: location) { $0.touchTexts(wanted) }
     }
 
-    /// True if the row of a key, found at the location, has this text in a column. False, too, where the text lies outside the leaf.
-    /// Prefetches the usually read texts.
+    /// True if a row has this text in a column; false also if its value is a blob. Reads the row at the location if that is valid, otherwise by
+    /// its key. Prefetches the texts of the columns that have been read.
     package func isText(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
@@ -177,7 +175,7 @@ package enum TextCell: Sendable {
 
     // MARK: Cells
 
-    /// The bits of a cell of at most eight bytes that is not null and lies at its location; nil: use `fixedCell`.
+    /// The bits of a cell of at most eight bytes. Nil if the cell is null or the location is not valid; then call `fixedCell`.
     package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
         note(column)
         return withRow(at: location) { row in
@@ -187,7 +185,7 @@ package enum TextCell: Sendable {
         } ?? nil
     }
 
-    /// A text in the leaf at its location; nil: use `textCell`.
+    /// The text of a cell. Nil if it is null or a blob, or if the location is not valid; then call `textCell`.
     package func plainText(at location: RowLocation, _ column: Int) -> String? {
         note(column)
         return withRow(at: location) { row in
@@ -207,7 +205,8 @@ package enum TextCell: Sendable {
         if !firstPredictor.learn(column, place, offset) { _ = secondPredictor.learn(column, place, offset) }
     }
 
-    /// Lends a text in the leaf at its location, until it is returned; nil: use `lendText`.
+    /// The bytes of a text in the page, valid until `BorrowedBytes.giveBack`. Nil if it is null or a blob, or if the location is not valid; then
+    /// call `lendText`.
     package func borrowText(at location: RowLocation, _ column: Int) -> BorrowedBytes? {
         note(column)
         guard saw(location) else { return nil }
@@ -226,7 +225,7 @@ package enum TextCell: Sendable {
         }
     }
 
-    /// A cell of at most eight bytes, read at the row's location first; updates the location.
+    /// A cell of at most eight bytes. Reads the row at its location if that is valid, otherwise by its key, and updates the location.
     package func fixedCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> FixedCell {
@@ -237,7 +236,7 @@ package enum TextCell: Sendable {
         return cell
     }
 
-    /// The text of a variable cell, read at the row's location first; updates the location.
+    /// The text of a variable cell. Reads the row at its location if that is valid, otherwise by its key, and updates the location.
     package func textCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> TextCell {
@@ -250,7 +249,7 @@ package enum TextCell: Sendable {
         return cell
     }
 
-    /// Lends the bytes of a variable cell, nil for null; false when there is no row. Updates the location.
+    /// Calls `body` with the bytes of a variable cell, or with nil for null. False if there is no row. Updates the location.
     package func lendText(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws(EngineError) -> Bool {
@@ -281,7 +280,7 @@ package enum TextCell: Sendable {
 
     // MARK: Leaves
 
-    /// Lends the row at a location; nil when the location is not valid.
+    /// Calls `body` with the row at a location. Nil if the location is not valid.
     @inline(__always)
     private func withRow<R>(at location: RowLocation, _ body: (RowView) -> R) -> R? {
         guard saw(location) else { return nil }
@@ -312,7 +311,7 @@ package enum TextCell: Sendable {
 }
 
 extension FramePool {
-    /// True when the frame was verified to hold a leaf of a table's layouts.
+    /// True if the leaf in the frame was verified with a table's layouts.
     @inline(__always)
     fileprivate func isVerified(_ frame: UInt32, _ layouts: Unmanaged<TableLayouts>) -> Bool {
         let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
@@ -321,8 +320,8 @@ extension FramePool {
 }
 
 extension TreeRoot {
-    /// The leaf where a key belongs, if all pages on the way are in memory. Does not check the kind of the leaf, which may be wrong in a
-    /// damaged file. Inside an epoch.
+    /// The frame of the leaf where a key belongs, if all pages on the path are in memory. Does not check the kind of the leaf, which may be
+    /// wrong in a damaged file. Called inside an epoch.
     @inline(__always)
     fileprivate func knownLeaf(_ pool: FramePool, _ key: UInt64) -> UInt32? {
         var frame = reference.frame
@@ -363,7 +362,7 @@ extension LeafView {
 }
 
 extension RowLocation {
-    /// True for a location from the version of that number.
+    /// True if the location is of the version with this number.
     @inline(__always)
     func isOf(_ transaction: UInt64) -> Bool {
         frame != 0 && transaction != TableView.noTransaction && self.transaction == UInt32(truncatingIfNeeded: transaction)
@@ -371,11 +370,11 @@ extension RowLocation {
 }
 
 extension RowView {
-    /// The distance, in rows, at which cells are prefetched: a row is read when its memory has arrived.
+    /// The distance, in rows, between a read cell and the prefetched cell. It is long enough for the memory access.
     private static let rowsAhead = 8
 
-    /// Prefetches the cell of a later row. Counting a reference between two reads waits for all outstanding loads, so the misses of one row
-    /// would not overlap with those of the next.
+    /// Prefetches the cell of a later row. Callers change reference counts between two reads, which waits for all outstanding loads. So without
+    /// prefetching, the cache misses of different rows would not overlap.
     @inline(__always)
     fileprivate func fetchNeighbour(_ column: Int) {
         let next = slot + RowView.rowsAhead
@@ -395,7 +394,7 @@ extension RowView {
         }
     }
 
-    /// Prefetches the first and the last line of a text, if it lies in the leaf.
+    /// Prefetches the first and the last cache line of a text, unless it is a blob.
     @inline(__always)
     fileprivate func touchText(_ column: Int) {
         guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }
@@ -403,7 +402,7 @@ extension RowView {
         unsafe fetch_line(start + max(bytes.count - 1, 0))
     }
 
-    /// True when the cell is in the leaf and holds these bytes; false, too, when it lies elsewhere.
+    /// True if the cell has these bytes; false also for a blob.
     @inline(__always)
     fileprivate func isText(_ column: Int, _ text: UnsafeRawBufferPointer) -> Bool {
         guard !isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, slot), bytes.count == text.count else { return false }

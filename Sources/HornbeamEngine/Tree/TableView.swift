@@ -1,27 +1,27 @@
-// Reading a table of one version: rows by key, in batches, and leaf by leaf.
+// Reads a table of one version: rows by key, in batches, and leaf by leaf.
 
-/// A table as a snapshot (or a transaction, until its next change) sees it.
+/// A table in one version. The view of a transaction's own changes is valid until its next change.
 package struct TableView: Sendable {
     let root: TreeRoot
     let layouts: TableLayouts
-    /// The version's number; `noTransaction` for the view of a writer, whose rows move.
+    /// The version's number; `noTransaction` for the view of a running transaction, whose rows have no stable locations.
     let transaction: UInt64
     static let noTransaction: UInt64 = 0
-    /// Keeps the version alive.
+    /// The snapshot or transaction, retained so that the version is not released.
     let owner: any AnyObject & Sendable
 
-    /// Rows in the table.
+    /// The number of rows in the table.
     package var count: Int { Int(root.reference.count) }
-    /// The current layout, by whose order columns are numbered.
+    /// The current layout. A column number is an index into its columns.
     package var layout: ColumnLayout { layouts.all[layouts.all.count - 1] }
 
-    /// The columns that older leaves may still hold and that the current layout does not show.
+    /// The columns that older leaves may still contain and that are not in the current layout.
     package var hiddenColumns: Set<ColumnID> {
         let shown = Set(layout.columns.map(\.id))
         return Set(layouts.all.flatMap { $0.columns.map(\.id) }).subtracting(shown)
     }
 
-    /// Lends the row of a key; nil if there is none. O(log n).
+    /// Calls `body` with the row of a key. Returns nil if there is none. O(log n).
     @inlinable @inline(__always)
     package func withRow<R>(_ key: UInt64, _ body: (RowView) throws(EngineError) -> R) throws(EngineError) -> R? {
         var result: R?
@@ -29,7 +29,7 @@ package struct TableView: Sendable {
         return result
     }
 
-    /// Lends the row of a key, read at its location first; updates the location.
+    /// The same for a row with a known location. Reads the row there if the location is valid, otherwise by its key, and updates the location.
     @inlinable @inline(__always)
     package func withRow<R>(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
@@ -39,7 +39,7 @@ package struct TableView: Sendable {
         return result
     }
 
-    /// The implementation of `withRow`, without a generic parameter that would cross the module's border.
+    /// The implementation of `withRow` without a generic parameter, since calls of generic functions in another module are slow.
     @usableFromInline
     package func lendRow(_ key: UInt64, _ body: (RowView) throws(EngineError) -> Void) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
@@ -63,7 +63,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Locates the row of a key. The location does not change when there is none.
+    /// Sets the location of the row of a key. Does not change it if there is no row.
     package func locate(_ key: UInt64, _ location: inout RowLocation) throws(EngineError) {
         try lendRow(key, at: &location) { _ in }
     }
@@ -72,7 +72,7 @@ package struct TableView: Sendable {
         try withRow(key) { _ throws(EngineError) in true } ?? false
     }
 
-    /// The leaf of a location, if the frame still holds the same content and the location comes from this version.
+    /// The leaf of a location; nil unless the location is of this version and the frame still has the same generation.
     @inline(__always)
     private func leaf(at location: RowLocation) -> LeafView? {
         guard location.isOf(transaction), root.pool.generation(location.frame) == location.generation
@@ -96,8 +96,8 @@ package struct TableView: Sendable {
             "A leaf names layout \(root.pool.page(frame).load(24, as: UInt32.self)), which its table does not have.")
     }
 
-    /// Lends the rows of ascending keys in order; missing keys are skipped, `false` stops.
-    /// The body receives the position of the key in `keys`.
+    /// Calls `body` with the rows of the given keys, which must ascend, until it returns false. Missing keys are skipped.
+    /// The first argument of `body` is the index of the key in `keys`.
     package func forEachRow(
         _ keys: [UInt64], _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -108,7 +108,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Lends rows from some leaves in one epoch; returns the position of the next key.
+    /// Visits the rows of some leaves in one epoch. Returns the index of the next key.
     private func rowsOfSomeLeaves(
         _ keys: [UInt64], from start: Int, _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
     ) throws(EngineError) -> Int {
@@ -128,10 +128,10 @@ package struct TableView: Sendable {
         return next
     }
 
-    /// Lends the leaves in key order from the one where `key` belongs (or backwards from it); `false` stops.
+    /// Calls `body` with each leaf from the one where `key` belongs, in key order or backwards, until it returns false.
     ///
-    /// - Parameter fetching: The columns to be read, one bit each for the first 64. Those of the next leaf are prefetched while one leaf is
-    ///   read.
+    /// - Parameter fetching: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body` reads
+    ///   one leaf.
     package func forEachLeaf(
         from key: UInt64? = nil, reversed: Bool = false, fetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -140,7 +140,7 @@ package struct TableView: Sendable {
         while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, body) { start = next }
     }
 
-    /// Lends some leaves in one epoch; returns the key to continue from, nil at the end.
+    /// Visits some leaves in one epoch. Returns the key at which to continue; nil at the end.
     private func someLeaves(
         from key: UInt64, _ reversed: Bool, _ columns: UInt64, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) -> UInt64? {
@@ -157,7 +157,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Prefetches columns of the next leaf.
+    /// Prefetches columns of the leaf in a frame, if its header is cached.
     private func fetchColumns(_ columns: UInt64, of frame: UInt32?) {
         guard let frame, let cachedHeader = root.pool.cachedHeader(frame),
             let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction)
@@ -165,7 +165,7 @@ package struct TableView: Sendable {
         leaf.fetch(columns)
     }
 
-    /// A leaf; its header is not read if it is cached.
+    /// The view of a leaf. Uses its cached header if there is one; otherwise caches the header.
     @inline(__always)
     private func briefView(_ frame: UInt32) throws(EngineError) -> LeafView {
         try root.pool.verifyLeaf(frame, layouts)
@@ -177,7 +177,7 @@ package struct TableView: Sendable {
         return leaf
     }
 
-    /// The n-th key; nil beyond the end. O(log n).
+    /// The key with the index `n` in key order; nil if there are not so many rows. O(log n).
     package func key(at n: Int) throws(EngineError) -> UInt64? {
         guard n >= 0, n < count else { return nil }
         return try root.reading { () throws(EngineError) in
@@ -186,7 +186,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Rows with smaller keys. O(log n).
+    /// The number of rows with smaller keys. O(log n).
     package func rank(of key: UInt64) throws(EngineError) -> Int {
         guard !root.reference.isEmpty else { return 0 }
         return try root.reading { () throws(EngineError) in

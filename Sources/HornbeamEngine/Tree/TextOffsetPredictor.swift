@@ -1,20 +1,20 @@
-// Predicts where the text of a row begins, before the cell with its offset has arrived from memory. If the prediction is right, the two
-// cache misses of a text overlap.
+// Predicts the offset of a row's text in its leaf, before the cell that contains the offset has been read from memory. If the prediction is
+// right, the two cache misses of a text overlap.
 //
-// Rows of a table are alike. In a packed leaf the texts of a column lie behind one another, the last row's first, and those of later columns
-// before them. So the offset of a text, from the end of the leaf's arrays, is about linear in the number of the leaf's rows and in the number
-// of rows behind its own. Both factors are learnt from the texts that are read, over all leaves together.
-// A prediction only chooses which memory to prefetch. Any thread may update it at any time; of two concurrent updates one is lost.
+// In a packed leaf the texts of one column are adjacent, in reverse order of the rows, and the texts of later columns precede them. Rows of a
+// table usually have texts of similar lengths. So the distance of a text from the end of the leaf's arrays is about linear in the number of
+// the leaf's rows and in the number of rows after its own. Both factors are learnt from the texts that are read in all leaves.
+// A prediction only selects the memory to prefetch. Any thread may update it at any time; of two concurrent updates one is lost.
 
 internal import CSystem
 internal import Synchronization
 
 /// The predicted offsets of one column's texts.
 @safe struct TextOffsetPredictor: ~Copyable, Sendable {
-    /// 0 before the first text.
+    /// The encoded `Line`; 0 before the first text.
     private let state = Atomic<UInt64>(0)
 
-    /// The place of a row: the number of rows in its leaf, and how many of them lie behind it minus how many before.
+    /// The position of a row: the number of rows in its leaf, and about the number of rows after it minus the number before it.
     struct Place {
         let count: Int
         let balance: Int
@@ -26,19 +26,19 @@ internal import Synchronization
         }
     }
 
-    /// The decoded state.
+    /// The decoded state: a linear prediction for one column.
     struct Line {
         /// The column plus one.
         private(set) var mark: Int
-        /// A count of recent correct predictions.
+        /// The number of recent correct predictions, up to `confidenceMax`.
         private(set) var confidence = 0
-        /// Bytes by row of the leaf, and by row of the balance; times 4096.
+        // The two factors: bytes for each row of the leaf, and bytes for each unit of the balance; times 4096.
         private(set) var byCount = 0
         private(set) var byBalance = 0
 
         private static let sureFrom = 4
         private static let confidenceMax = 8
-        /// The accepted error: the prefetched lines are 64 bytes wide.
+        /// The largest error, in bytes, of a correct prediction. A prefetched cache line has 64 bytes.
         static let tolerance = 24
 
         @inline(__always)
@@ -59,12 +59,12 @@ internal import Synchronization
         @inline(__always)
         var isSure: Bool { confidence >= Line.sureFrom }
 
-        /// Bytes from the end of the arrays.
+        /// The predicted distance of a text from the end of the arrays, in bytes.
         @inline(__always)
         func start(_ place: Place) -> Int { (byCount * place.count + byBalance * place.balance) >> 12 }
 
-        /// Learns from a text; false if that changes nothing. A reliable prediction keeps its factors at single errors: some leaves hold rows of
-        /// another kind.
+        /// Updates the factors with the distance of a text; false if nothing changes. A single error does not change the factors of a reliable
+        /// prediction, since some leaves may contain other kinds of rows.
         mutating func learn(_ place: Place, _ start: Int) -> Bool {
             let error = start - self.start(place)
             if abs(error) <= Line.tolerance {
@@ -76,7 +76,7 @@ internal import Synchronization
             } else {
                 confidence = 0
             }
-            // Half of the error, in proportion to each factor's share (normalised least mean squares).
+            // Corrects half of the error, in proportion to each input (normalised least mean squares).
             let norm = place.count * place.count + place.balance * place.balance
             byCount = Line.limited(byCount + 2048 * error * place.count / norm)
             byBalance = Line.limited(byBalance + 2048 * error * place.balance / norm)
@@ -92,14 +92,14 @@ internal import Synchronization
         return known == 0 ? nil : Line(known)
     }
 
-    /// The column as a bit if its prediction is reliable; otherwise none.
+    /// The bit of the column if its prediction is reliable; otherwise 0.
     @inline(__always)
     var sureColumn: UInt64 {
         let line = Line(state.load(ordering: .relaxed))
         return line.isSure ? 1 << UInt64(line.mark - 1) : 0
     }
 
-    /// Prefetches the memory where the text of a row probably lies.
+    /// Prefetches the memory at the predicted offset of a row's text, if the prediction is reliable.
     ///
     /// - Parameters:
     ///   - arraysEnd: The end of the leaf's arrays.
@@ -114,7 +114,7 @@ internal import Synchronization
         unsafe fetch_line(arraysEnd + start + 40)
     }
 
-    /// Learns the offset of a text; false when the prediction is for another column.
+    /// Updates the prediction with the distance of a text from the end of the arrays. False if the prediction is for another column.
     func learn(_ column: Int, _ place: Place, _ start: Int) -> Bool {
         var line = line ?? Line(of: column)
         guard line.mark == column + 1 else { return false }

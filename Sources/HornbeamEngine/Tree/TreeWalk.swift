@@ -1,18 +1,18 @@
-// Reading a tree: from a reference to its frame, and from leaf to leaf.
+// Reads a tree: from a reference to its frame, and from leaf to leaf.
 //
-// All reads happen inside an epoch, which the views enter: a frame keeps its content until the epoch is left.
+// All reads happen inside an epoch, which the views enter. The content of a frame does not change before the epoch is left.
 
 import Synchronization
 
 extension FramePool {
-    /// The frame of a child, by its hint if that is still valid.
+    /// The frame of a child. Loads the child from disk unless its hint is valid.
     @inline(__always)
     func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
         if let known = knownChild(node, i) { return known }
         return try loadChild(node, i, unsafe node.addressCell(i).pointee.load(ordering: .acquiring))
     }
 
-    /// The same, if the child is known to be in memory.
+    /// The frame of a child; nil if the child is only on disk or its hint is not valid.
     @inline(__always)
     func knownChild(_ node: SlottedNode, _ i: Int) -> UInt32? {
         let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
@@ -32,13 +32,13 @@ extension FramePool {
         }
         guard entries(frame) == node.childCount(i) else {
             throw EngineError(
-                .damaged, "The page at \(PageReference.describe(address)) holds another number of entries than its link says.")
+                .damaged, "The page at \(PageReference.describe(address)) has another number of entries than the count in its link.")
         }
         unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
         return frame
     }
 
-    /// Entries at and below a page.
+    /// The number of entries in a page and below it.
     func entries(_ frame: UInt32) -> UInt64 {
         let page = page(frame)
         guard page.level > 0 else { return UInt64(page.count) }
@@ -46,7 +46,7 @@ extension FramePool {
         return (0..<node.count).reduce(0) { $0 &+ node.childCount($1) }
     }
 
-    /// Prefetches the headers of the next leaves that are in the pool. Otherwise a walk waits for memory at each leaf.
+    /// Prefetches the headers of the next leaves that are in the pool, so that a walk does not wait for memory at each leaf.
     func touchChildren(of node: SlottedNode, from first: Int) {
         for i in first..<min(first + TreeWalk.leavesAhead, node.count) {
             let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
@@ -63,15 +63,15 @@ extension FramePool {
     }
 }
 
-/// A tree of one version. Safe: the owner of a view holds the snapshot, so the version outlives the view.
+/// A tree of one version. Safe: a view retains the snapshot, so the version exists as long as the view.
 @safe struct TreeRoot: Sendable {
     let pool: FramePool
     let reference: PageReference
-    /// Remembers the frame of a root that is on disk.
+    /// The frame in which the root was last found, if the root is on disk.
     let hint: RootHint
-    /// The expected kind of the leaves; a malicious file may contain others.
+    /// The expected kind of the leaves. A malicious file may contain others.
     let leafKind: NodeKind
-    /// The version that is read; nil for a writer's own trees. The view's owner keeps it alive.
+    /// The version that is read; nil for the trees of a running transaction. The view's owner retains it.
     let version: Unmanaged<StoreVersion>?
 
     init(pool: FramePool, reference: PageReference, hint: RootHint, leafKind: NodeKind, version: StoreVersion?) {
@@ -92,14 +92,14 @@ extension FramePool {
         return frame
     }
 
-    /// Runs a body inside an epoch, during which the version's nodes do not change.
+    /// Runs a closure inside an epoch, so that the version's nodes do not change meanwhile. Throws `snapshotExpired` if the version has expired.
     @inline(__always)
     func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = pool.epochs.enter()
         defer { pool.epochs.leave(slot) }
         if isExpired { throw expiry }
         do throws(EngineError) { return try body() } catch {
-            // The page files of an expired version may have been removed, so an error of a read in progress is no damage.
+            // The page files of an expired version may have been removed, so `damaged` does not mean damage then.
             throw isExpired && error.code == .damaged ? expiry : error
         }
     }
@@ -118,7 +118,7 @@ extension FramePool {
         )
     }
 
-    /// The leaf that `choose` leads to; the tree is not empty.
+    /// The leaf at the end of a descent; `choose` returns the index of the link to follow in each inner node. The tree must not be empty.
     @inline(__always)
     func leaf(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
         var frame = try frame()
@@ -130,14 +130,14 @@ extension FramePool {
         }
     }
 
-    /// A leaf that is of the tree's kind.
+    /// Returns the frame. Throws if its leaf is not of the tree's kind.
     @inline(__always)
     func checked(_ frame: UInt32) throws(EngineError) -> UInt32 {
         if pool.page(frame).kind == leafKind.rawValue { return frame }
         throw EngineError(.damaged, "A leaf of a tree is of another kind than its tree.")
     }
 
-    /// The leaf and place of the n-th entry; `n` is below the count.
+    /// The leaf of the entry with the index `n` in the tree, and its index in the leaf. `n` must be below the count.
     func position(_ n: Int) throws(EngineError) -> (frame: UInt32, index: Int) {
         var rest = UInt64(n)
         let frame = try leaf { node in
@@ -151,7 +151,7 @@ extension FramePool {
         return (frame, Int(rest))
     }
 
-    /// Entries in all leaves before the one that `choose` leads to, and that leaf.
+    /// The leaf at the end of a descent with `choose`, and the number of entries in all leaves before it.
     func rank(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (before: Int, frame: UInt32) {
         var before: UInt64 = 0
         let frame = try leaf { node in
@@ -163,19 +163,19 @@ extension FramePool {
     }
 }
 
-/// The frame that last held the root of a version.
+/// The frame in which a root on disk was last found.
 final class RootHint: Sendable {
     let frame = Atomic<UInt32>(0)
 }
 
-/// A place among the leaves of a tree that can move to the neighbours.
+/// A cursor over the leaves of a tree: it descends to a leaf and steps to the next or the preceding one.
 struct TreeWalk {
     let root: TreeRoot
     private var path: [(frame: UInt32, index: Int)] = []
 
     init(_ root: TreeRoot) { self.root = root }
 
-    /// Descends to the leaf that `choose` leads to.
+    /// Descends to a leaf. `choose` returns the index of the link to follow in each inner node.
     mutating func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
         path.removeAll(keepingCapacity: true)
         return try sink(from: try root.frame(), choose)
@@ -190,7 +190,7 @@ struct TreeWalk {
             let index = choose(node)
             path.append((frame, index))
             frame = try root.pool.child(node, index)
-            // A leaf with a cached header was checked before.
+            // A leaf with a cached header has been checked already.
             if page.level == 1, root.leafKind == .tableLeaf, root.pool.cachedHeader(frame) != nil { return frame }
         }
     }
@@ -208,16 +208,16 @@ struct TreeWalk {
         return nil
     }
 
-    /// The leaf after the current one, if both are below the same node and the next one is known to be in memory. Reads neither.
+    /// The leaf after the current one, if both have the same parent and the next leaf is known to be in memory. Reads no leaf.
     func nextKnown() -> UInt32? {
         guard let (frame, index) = path.last else { return nil }
         let node = SlottedNode(root.pool.page(frame))
         return index + 1 < node.count ? root.pool.knownChild(node, index + 1) : nil
     }
 
-    /// Leaves whose headers are prefetched together.
+    /// The number of leaves whose headers are prefetched together.
     static let leavesAhead = 8
 
-    /// Leaves read in one epoch before it is renewed, so that a long scan does not keep frames in limbo.
+    /// The number of leaves that a scan reads in one epoch. Then it enters a new one, so that frames do not stay in limbo during a long scan.
     static let leavesPerEpoch = 32
 }

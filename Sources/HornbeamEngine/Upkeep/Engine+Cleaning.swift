@@ -1,14 +1,14 @@
-// Reclaims space: moves live pages out of page files with many dead bytes, so that the files can be removed.
+// The cleaner: moves live pages out of page files with many dead bytes, so that the files can be removed.
 //
-// A round takes some files and walks all trees once, in slices. A slice is a transaction that copies a dozen nodes into memory, so that other
-// writers wait for a few tenths of a millisecond. The checkpoint after some slices writes the nodes. An unfinished round continues after the
-// next checkpoint. Files with unreadable pages are not changed.
+// A round empties a set of files in one walk over all trees. The walk has slices. A slice is a transaction that copies a dozen nodes into
+// memory, so that other writers wait only for some tenths of a millisecond. After some slices, a checkpoint writes the nodes. An unfinished
+// round continues after the next checkpoint. Files with unreadable pages are not changed.
 
 import HornbeamThreads
 
 extension Engine {
-    /// After a checkpoint: empties files as the policy demands, within a budget that follows the size of the store, and releases the files that
-    /// only the previous checkpoint needs.
+    /// Called after a checkpoint: empties files as the policy demands, within a budget proportional to the size of the store. Then writes another
+    /// checkpoint if only the preceding one still needs many files.
     func reclaimSpace(_ log: LogWriter, isThrottled: Bool = false) throws(EngineError) {
         guard cleaner.begin() else { return }
         var isUnfinished = false
@@ -31,8 +31,8 @@ extension Engine {
         }
     }
 
-    /// Empties files whose live bytes fit a part of the free space: the copies need space until the checkpoint after the next one, and deletes
-    /// need the rest. At most one round for each commit: files that consist of the checkpoints' own blocks stay sparse.
+    /// Empties files on a full disk, if their live bytes need at most a quarter of the free space. The copies need space until the second next
+    /// checkpoint, and deletes need the rest. Runs one round only: files with checkpoints' own records would be sparse again at once.
     private func reclaimSpaceOnFullDisk(_ log: LogWriter) throws(EngineError) {
         let room = core.files.fileSystem.availableBytes(path) ?? .max
         guard room >= options.reserveSize / 2 else { return }
@@ -41,7 +41,7 @@ extension Engine {
         try checkpointer.run(log: log)
     }
 
-    /// Empties every existing page file.
+    /// Empties all existing page files.
     func moveEverything(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
         cleaner.beginAfterOthers()
         defer { cleaner.end(isUnfinished: false) }
@@ -57,11 +57,11 @@ extension Engine {
         }
         if cleaner.barred.isDisjoint(with: round.files) { return }
         throw EngineError(
-            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage what can be saved.",
+            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage the readable objects.",
             path: path)
     }
 
-    /// The largest number of nodes to move into memory between two checkpoints: a part of the buffer pool.
+    /// The number of nodes to move between two checkpoints: an eighth of the buffer pool.
     private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
 
     /// The current round, or a new one if the policy demands it.
@@ -85,13 +85,13 @@ extension Engine {
             files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
     }
 
-    /// Open snapshots that are older than the previous checkpoint.
+    /// The live versions that are older than the preceding checkpoint.
     var longReaders: [TransactionNumber] {
         let horizon = checkpointer.previousTransaction
         return core.registry.live.filter { $0 < horizon }
     }
 
-    /// Moves about that many nodes and returns the number. The round ends after the last tree, and at a damaged page.
+    /// Moves about `nodes` nodes and returns their number. The round ends after the last tree, and at a damaged page.
     func run(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
         var round = round
         var moved = 0
@@ -116,7 +116,7 @@ extension Engine {
         try snapshot(isPinned: true).version.trees.first { $0.id >= id }?.id
     }
 
-    /// Moves one slice in a transaction, and records where the round continues.
+    /// Moves one slice in a transaction, and records the tree and the key at which the round continues.
     private func moveSlice(_ round: inout Cleaner.Round) throws(EngineError) -> Int {
         var moves = PageMoves(from: round.files, hasBlobs: round.hasBlobs, nodes: Cleaner.nodesPerSlice)
         let transaction = try begin()
@@ -133,11 +133,11 @@ extension Engine {
 }
 
 extension PageFiles {
-    /// False if the file's first record is a tree page, because a file contains either tree pages or large values.
+    /// False if the file's first record is a tree page: a file contains either tree pages or blobs.
     func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
         let file: any File
         do throws(EngineError) { file = try handle(number).file } catch {
-            // It may have been emptied and removed meanwhile.
+            // The file may have been removed meanwhile.
             guard error.code == .damaged else { throw error }
             return true
         }

@@ -1,20 +1,21 @@
-// The work between commits: checkpoints, cleaning, compaction, and free space on a full disk.
+// The work between commits: checkpoints, cleaning, compaction, and freeing space on a full disk.
 //
-// It runs on the background threads, or after commits if there are none. The next call that is affected by an error of this work throws it.
+// It runs on the background threads, or after commits if there are none. Its errors are not reported. If the cause remains, a later commit
+// throws the error.
 
 import HornbeamThreads
 import Synchronization
 
 extension Engine {
-    /// Starts the background threads with the first commit, since a store that is only read needs no upkeep. If the system has no thread, the
-    /// next commit tries again.
+    /// Starts the background threads at the first commit, since a store that is only read needs no upkeep. If no thread can be created, the next
+    /// commit tries again.
     func startUpkeep() {
         guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
         guard maintenance.start(self, { $0.maintainPages() }), logKeeper.start(self, { $0.maintainLog() }) else { return }
         hasUpkeepThreads.store(true, ordering: .relaxed)
     }
 
-    /// The durability level of a commit: without the thread that would sync it in time, a lazy commit is synced at once.
+    /// The durability level of a commit. A lazy commit is synced at once if there is no background thread that syncs it within its delay.
     func effective(_ durability: Durability) -> Durability {
         options.usesBackgroundThread && !hasUpkeepThreads.load(ordering: .relaxed) ? .full : durability
     }
@@ -25,7 +26,8 @@ extension Engine {
         try checkpoint(isAwaited: false)
     }
 
-    /// The same; on all processors if a commit waits for it, throttled in favour of commits if it runs in the background.
+    /// The same. `isAwaited`: a commit waits for it, so it uses several threads. `isThrottled`: it runs in the background and is throttled in
+    /// favour of commits.
     private func checkpoint(isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
@@ -53,8 +55,8 @@ extension Engine {
 
     /// Moves all pages to new files, in the order of their keys, and removes the old files.
     ///
-    /// Never necessary, since checkpoints keep the store within its bound. Needs space for the live pages meanwhile. `progress` receives the bytes
-    /// moved. Pages of snapshots are kept.
+    /// It is never necessary, since checkpoints and cleaning limit the size of a store (`SpacePolicy`). During the call, the store needs space for
+    /// a second copy of its live pages. `progress` receives the number of moved bytes. Files that snapshots need are not removed.
     package func compact(progress: ProgressReport? = nil) throws(EngineError) {
         try requireOwnProcess()
         guard let log = state.withLock({ $0.log }) else {
@@ -62,12 +64,12 @@ extension Engine {
         }
         try checkpointer.run(log: log)
         try moveEverything(log, progress)
-        // Two more checkpoints release what only the earlier ones need.
+        // Two more checkpoints release the files that only the earlier ones need.
         try checkpointer.run(log: log, isForced: true)
         try checkpointer.run(log: log, isForced: true)
     }
 
-    /// Bytes of redo since the last checkpoint, and what the log takes for them.
+    /// The bytes of redo since the last checkpoint, and the bytes of log for them.
     private var logGrowth: (redo: Int, logged: Int) {
         let (log, before) = state.withLock { ($0.log, $0.lastCheckpointLogBytes) }
         let end = log?.durable.rawValue ?? 0
@@ -75,7 +77,7 @@ extension Engine {
         return (core.pipeline.statistics.logBytes - before, end > start ? Int(end - start) : 0)
     }
 
-    /// True if the size of the log, the replaced bytes or the memory demand a checkpoint.
+    /// True if a checkpoint is due because of free space, the size of the log, the replaced bytes or the memory.
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
         if logged > 0, let log = state.withLock({ $0.log }), isShortOfRoom(log) { return true }
@@ -94,14 +96,14 @@ extension Engine {
         freeBytes.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
     }
 
-    /// True if half of the pool holds nodes that a checkpoint would write. Nodes for old versions only are never written.
+    /// True if half of the pool contains nodes that a checkpoint would write. Nodes that only old versions need are never written.
     private var isPoolFilling: Bool {
         let half = core.pool.capacity / 2
         let unwritten = core.pool.unwritten
         return unwritten > half && unwritten - core.registry.waitingInMemory > half
     }
 
-    /// Upkeep after a commit. The commit has succeeded, so errors are left to the next call that they affect.
+    /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown.
     func afterCommit(isBig: Bool, redoBytes: Int) {
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
         if !hasUpkeepThreads {
@@ -114,8 +116,8 @@ extension Engine {
         guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint() } }
         let logged = logGrowth.logged
         let isLarge = redoBytes >= Engine.redoBytesThatWait
-        // A commit that replaces much of the store waits for the space, since the next one would need it too. A commit that fills the pool waits for
-        // the memory, since the next one would need as much beside the nodes being written. After a failure the background thread pauses first.
+        // A big commit that replaces much of the store waits for a checkpoint, since the next one would need as much disk space again. A large commit
+        // that fills the pool waits for it too, since the next one would need as much memory again. No commit waits soon after a failed checkpoint.
         let mayWait = state.withLock { $0.checkpointPause == 0 }
         guard mayWait, isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
             maintenance.wake()
@@ -125,10 +127,10 @@ extension Engine {
         attempt { () throws(EngineError) in try checkpoint(isAwaited: true) }
     }
 
-    /// Commits with this much redo wait when checkpoints fall behind. Smaller ones do not make log and memory grow that fast.
+    /// The bytes of redo from which a commit may wait for a checkpoint. Smaller commits let log and memory grow slowly.
     private static let redoBytesThatWait = 64 << 10
 
-    /// Frees space after a commit met a full disk, so that the next one may succeed. It waits for no pause: the next commit may be a delete.
+    /// Frees space after a commit has failed on a full disk, so that the next one may succeed. Runs even during the pause after a failed checkpoint.
     func freeSpace() {
         _ = core.pipeline.releaseRecycledSegments()
         attempt { () throws(EngineError) in try checkpoint() }
@@ -144,26 +146,26 @@ extension Engine {
             path: path)
     }
 
-    /// All work of the background threads. Errors are left to the next commit, which meets them too: a full disk must not keep a checkpoint from
-    /// freeing space.
+    /// Does all work of the background threads. An error of one part does not prevent the next part: for example, a checkpoint may free space
+    /// after no log segment could be preallocated.
     package func maintain() {
         maintainLog()
         maintainPages()
     }
 
-    /// Syncs the commits whose delay is over, and preallocates the next segment.
+    /// Syncs lazy commits whose delay has passed, and preallocates the next log segment.
     func maintainLog() {
         readFreeBytes()
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             guard let log = state.withLock({ $0.log }) else { return }
-            // The reserve has priority. While it is spent, commits make log segments as short as possible.
+            // The reserve is created first. While it is spent, no segment is preallocated, and commits make segments as short as possible.
             if log.currentSegment != nil { core.reserve.prepare() }
             if log.needsPreparedSegment, !core.reserve.isSpent { try log.prepareSegment() }
         }
     }
 
-    /// Expires old versions, and writes a checkpoint if one is due.
+    /// Releases old versions, and writes a checkpoint if one is due.
     func maintainPages() {
         maintainVersions()
         attempt { () throws(EngineError) in
@@ -173,13 +175,13 @@ extension Engine {
         }
     }
 
-    /// Expires versions that are too old, and releases retained ones when the pool's memory is short.
+    /// Releases and expires versions beyond the limits of the retention, and releases more retained versions when the pool's memory is short.
     private func maintainVersions() {
         core.registry.endOldVersions()
         if core.pool.isShort { core.registry.giveUpRetained() }
     }
 
-    /// Pauses after a failed checkpoint, since each attempt writes all new pages again.
+    /// True during the pause after a failed checkpoint. Each attempt writes all new pages, so it is not repeated at once.
     private func isPausing() -> Bool {
         state.withLock { state in
             state.checkpointPause = max(state.checkpointPause - 1, 0)

@@ -1,8 +1,8 @@
-// A version as bytes. A checkpoint writes them so that the store can be opened again.
+// Encodes and decodes a version as bytes. A checkpoint writes them so that the store can be opened again.
 //
-// Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 trees, then per tree: u32 id |
-// u16 name length, name | 24-byte root | u16 layouts, then per layout: u32 version | u16 columns, then per column:
-// u32 id | u8 kind | u8 has fill | u32 fill length, fill.
+// Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 number of trees. For each tree: u32 id |
+// u16 name length, name | 24-byte root | u16 number of layouts. For each layout: u32 version | u16 number of columns.
+// For each column: u32 id | u8 kind | u8 has fill value | u32 fill length, fill.
 
 enum Catalogue {
     static func encode(_ version: StoreVersion, roots: [PageReference]) -> [UInt8] {
@@ -43,7 +43,7 @@ enum Catalogue {
             let nextObjectKey = try reader.integer(UInt64.self)
             let nextTree = try reader.integer(UInt32.self)
             guard number < StoreLimits.numberMax, nextObjectKey > 0, nextObjectKey < StoreLimits.numberMax, nextTree <= TreeID.max.rawValue else {
-                throw EngineError(.damaged, "The catalogue counts transactions, objects or trees beyond all bounds.")
+                throw EngineError(.damaged, "The catalogue's number of transactions, objects or trees is out of range.")
             }
             var trees: [TreeRecord] = []
             var names: [String: TreeID] = [:]
@@ -56,10 +56,10 @@ enum Catalogue {
                 if tree.id != StoreVersion.valuesTree { names[tree.name] = tree.id }
             }
             guard reader.isAtEnd, trees.first?.id == StoreVersion.valuesTree else {
-                throw EngineError(.damaged, "The catalogue does not end where its trees do.")
+                throw EngineError(.damaged, "The catalogue has bytes after its trees, or lacks the tree of named values.")
             }
             guard trees.allSatisfy({ $0.id.rawValue < nextTree }) else {
-                throw EngineError(.damaged, "The catalogue's next number of a tree, \(nextTree), is taken.")
+                throw EngineError(.damaged, "The catalogue's next number of a tree, \(nextTree), is in use already.")
             }
             return StoreVersion(
                 number: TransactionNumber(number), trees: trees, names: names, nextTree: nextTree,

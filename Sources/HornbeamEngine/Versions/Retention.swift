@@ -1,16 +1,17 @@
-// The retention of replaced versions: how many and how long they are kept, and when the snapshots of readers expire.
+// The retention of replaced versions: their number and age, and the age at which the snapshots of readers expire.
 
 import HornbeamThreads
 
-/// The limits for keeping and expiring replaced versions.
+/// The limits for the retention and the expiry of replaced versions.
 package struct Retention: Sendable {
-    /// The number of replaced versions to keep. Each keeps the nodes and pages that it does not share with others.
+    /// The number of replaced versions to retain. Each needs space for the nodes and pages that it does not share with other versions.
     package var count = 0
-    /// Replaced versions are kept for this long. With `count`, a version is released only when it exceeds both.
+    /// The time for which replaced versions are retained. A version is released only when it exceeds both `count` and `age`.
     package var age: Duration?
-    /// A snapshot expires when its version was replaced longer ago than this: its reads throw, so that readers do not block the writer.
+    /// The time after which a snapshot of a replaced version expires. Then its reads throw, so that a slow reader does not use memory and disk
+    /// space without limit.
     package var snapshotAgeMax: Duration?
-    /// Nanoseconds of a monotonic clock; tests supply their own.
+    /// Returns nanoseconds of a monotonic clock. Tests supply their own clock.
     package var clock: @Sendable () -> UInt64 = { MonotonicClock.nanoseconds }
 
     package init() {}
@@ -28,14 +29,14 @@ extension Duration {
 }
 
 extension VersionRegistry {
-    /// Releases and expires the versions beyond the limits.
+    /// Releases retained versions and expires snapshots beyond the limits.
     func endOldVersions() {
         guard !retention.keepsNothing || retention.snapshotAgeMax != nil else { return }
         let free = state.withLock { state in trim(&state) + expire(&state) }
         pool.release(free)
     }
 
-    /// Releases retained versions, oldest first, until half of them are left, when memory is short.
+    /// Releases the older half of the retained versions. Called when memory is short.
     func giveUpRetained() {
         let free = state.withLock { state in
             var free: [RetiredFrame] = []
@@ -47,7 +48,7 @@ extension VersionRegistry {
         pool.release(free)
     }
 
-    /// Releases retained versions beyond count and age.
+    /// Releases the retained versions that exceed both the number and the age.
     func trim(_ state: inout State) -> [RetiredFrame] {
         var free: [RetiredFrame] = []
         let now = retention.clock()
@@ -59,8 +60,8 @@ extension VersionRegistry {
         return free
     }
 
-    /// Expires versions that are only read and were replaced too long ago. The flag is set first: readers that enter an epoch after the nodes
-    /// were unpublished see it, and the epoch protects readers that entered before.
+    /// Expires versions without pins that were replaced too long ago. Sets the flag before the nodes are unpublished. So a reader that enters an
+    /// epoch later sees the flag, and the epoch of an earlier reader protects the nodes.
     private func expire(_ state: inout State) -> [RetiredFrame] {
         guard let limit = retention.snapshotAgeMax?.nanoseconds else { return [] }
         let now = retention.clock()

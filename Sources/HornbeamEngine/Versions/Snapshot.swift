@@ -1,19 +1,19 @@
-// A version of the store that is held for reading.
+// A version of the store that is open for reading.
 //
-// A snapshot holds its version in the registry, and with it the nodes in memory and the page files that the version needs. A snapshot
-// that is neither pinned nor of the newest version expires at the age limit of the engine's options; later reads through it throw.
+// As long as a snapshot exists, the nodes and page files of its version are not released. A snapshot that is neither pinned nor of the newest
+// version expires at the age limit of the engine's options. Then reads of it throw.
 
 internal import Synchronization
 
-/// One committed state of the store. Any thread may read it; it lives as long as it is referenced.
+/// One committed version of the store. Any thread may read it.
 package final class Snapshot: Sendable {
     let version: StoreVersion
     let pool: FramePool
     private let registry: VersionRegistry
-    /// True when no age limit ends it.
+    /// True if the snapshot has no age limit.
     package let isPinned: Bool
 
-    /// A snapshot of the newest version, or of an older one that is kept; nil if that version is gone.
+    /// A snapshot of the newest version, or of version `number`; nil if that version is no longer live.
     init?(_ registry: VersionRegistry, pool: FramePool, at number: TransactionNumber?, isPinned: Bool) {
         guard let version = registry.acquire(number, isPinned: isPinned) else { return nil }
         self.registry = registry
@@ -24,16 +24,16 @@ package final class Snapshot: Sendable {
 
     deinit { registry.release(version.number, isPinned: isPinned) }
 
-    /// The transaction whose result this is.
+    /// The number of the transaction that made this version.
     package var transaction: TransactionNumber { version.number }
 
-    /// True after the snapshot expired: reads throw `snapshotExpired`.
+    /// True after the snapshot has expired. Then its reads throw `snapshotExpired`.
     package var isExpired: Bool { version.isExpired }
 
-    /// True while a transaction runs or is being written. It needs a processor of its own.
+    /// True while a transaction runs or is written to the log. It then uses one of the processors.
     package var isBesideWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
 
-    /// The goal of the pool for its memory.
+    /// The pool's goal for its memory, in bytes.
     package var poolBytes: Int { pool.capacity * pool.pageSize }
 
     package func tree(named name: String) -> TreeID? { version.names[name] }
@@ -56,13 +56,13 @@ package final class Snapshot: Sendable {
             root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
     }
 
-    /// A table as a later layout, of a higher version, will show it. Changes no row.
+    /// A table with the columns of a new layout, which must have a higher version. Changes no row.
     package func table(_ id: TreeID, seenAs layout: ColumnLayout) throws(EngineError) -> TableView {
         let record = try version.record(id)
         guard let all = record.layouts?.all, let last = all.last, layout.version > last.version else {
             throw EngineError(.unknownTree, "A new layout of table \(id) needs a higher version.")
         }
-        // Locations from the version's own layout are not used.
+        // Without a transaction number, so that hints from the table's own layout are not used.
         return TableView(
             root: root(record, .tableLeaf), layouts: TableLayouts(all + [layout]), transaction: TableView.noTransaction, owner: self)
     }

@@ -1,11 +1,11 @@
-// The live versions, and the nodes that are kept for them.
+// The live versions, and the replaced nodes that they still need.
 //
-// A node born with transaction b and replaced by transaction d is needed by the live versions in [b, d) only. It waits on the list of the
-// newest of them, and moves to the next older one when that version ends. So an idle reader of an old version keeps the nodes of its own
-// version, not those of every later version.
+// If transaction b made a node and transaction d replaced it, only live versions in [b, d) need the node. The newest of them has it in its
+// list `waiting`. When that version ends, the node is moved to the list of the next older one, or freed if no version needs it. So an idle
+// reader of an old version prevents the release of that version's nodes, but not of the nodes of later versions.
 //
-// A version is live while it is published, read, pinned, or kept by the retention. Versions that are only read can expire: they leave the
-// list although snapshots hold them, and reads through these snapshots throw.
+// A version is live while it is the published one, or a snapshot reads it, or it is pinned, or the retention includes it. Versions without
+// pins can expire: they are removed from the list although snapshots exist, and reads of these snapshots throw.
 
 import HornbeamThreads
 import Synchronization
@@ -15,23 +15,23 @@ final class VersionRegistry: Sendable {
     let retention: Retention
     let state: Guarded<State>
     private let newest: Atomic<UInt64>
-    /// Transactions under way, and groups of them that are being written.
+    /// The number of running transactions and of groups that are being written.
     let writersAtWork = Atomic<Int>(0)
 
     struct State {
-        /// Ascending by number; the last one is published.
+        /// The live versions in ascending order; the last one is published.
         var live: [Live]
-        /// The versions that the retention keeps, oldest first.
+        /// The versions that are live because of the retention, oldest first.
         var retained: [TransactionNumber] = []
     }
 
     struct Live {
         let version: StoreVersion
-        /// Snapshots, pins, and one for the published or retained state.
+        /// The number of users of the version: snapshots, the engine's own pins, and one if it is published or retained.
         var holders: Int
-        /// The holders without an age limit.
+        /// The number of holders without an age limit.
         var pins = 0
-        /// When the next version was published, on the options' clock.
+        /// The time at which the next version was published, on the clock of the options; nil for the newest version.
         var replacedAt: UInt64?
         var waiting: [RetiredFrame] = []
     }
@@ -49,12 +49,12 @@ final class VersionRegistry: Sendable {
         return TransactionNumber(newest.load(ordering: .acquiring))
     }
 
-    /// Holds the published version, for the engine itself.
+    /// Pins the published version, for use by the engine itself.
     func acquire() -> StoreVersion {
         state.withLock { Self.hold($0.live.count - 1, isPinned: true, &$0) }
     }
 
-    /// Holds a version, the published one by default; nil if it is no longer live.
+    /// Adds a holder to a version, by default to the published one; nil if the version is no longer live.
     func acquire(_ number: TransactionNumber?, isPinned: Bool) -> StoreVersion? {
         state.withLock { state in
             guard let number else { return Self.hold(state.live.count - 1, isPinned: isPinned, &state) }
@@ -69,7 +69,7 @@ final class VersionRegistry: Sendable {
         return state.live[i].version
     }
 
-    /// Ends a hold.
+    /// Removes a holder of a version.
     func release(_ number: TransactionNumber, isPinned: Bool = true) {
         let free = state.withLock { Self.drop(number, isPinned: isPinned, &$0) }
         pool.release(free)
@@ -97,38 +97,38 @@ final class VersionRegistry: Sendable {
         pool.release(free)
     }
 
-    /// The versions alive, ascending.
+    /// The numbers of the live versions, in ascending order.
     var live: [TransactionNumber] { state.withLock { $0.live.map(\.version.number) } }
 
-    /// Versions alive and nodes that wait for them.
+    /// The number of live versions, and of replaced nodes that they need.
     var counts: (versions: Int, waiting: Int) {
         state.withLock { ($0.live.count, $0.live.reduce(0) { $0 + $1.waiting.count }) }
     }
 
-    /// Nodes that wait for versions and are not on disk. O(n) in the waiting nodes.
+    /// The number of replaced nodes that live versions need and that are not on disk. O(n) in the number of such nodes.
     var waitingInMemory: Int {
         state.withLock { state in
             state.live.reduce(0) { $0 + $1.waiting.count { pool.diskReference($0.frame) == nil } }
         }
     }
 
-    /// Ends a hold. Expired versions have already left the list.
+    /// Removes a holder of a version. Does nothing for an expired version, which is no longer in the list.
     static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [RetiredFrame] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
         state.live[i].pins -= isPinned ? 1 : 0
-        assert(state.live[i].pins >= 0 && state.live[i].pins <= state.live[i].holders, "Every hold ends once.")
+        assert(state.live[i].pins >= 0 && state.live[i].pins <= state.live[i].holders, "Every holder is removed once.")
         return state.live[i].holders == 0 ? remove(i, &state) : []
     }
 
-    /// Ends a version; returns the nodes that no other version needs.
+    /// Removes a version from the list. Returns the nodes that no other version needs.
     static func remove(_ i: Int, _ state: inout State) -> [RetiredFrame] {
         assert(i < state.live.count - 1, "The published version is live.")
         let waiting = state.live.remove(at: i).waiting
         return assign(waiting, before: i, &state)
     }
 
-    /// Assigns each node to the newest live version below position `end` that needs it; returns those that no version needs.
+    /// Adds each node to the list of the version at position `end - 1`, if that version needs it. Returns the nodes that no version needs.
     private static func assign(_ nodes: [RetiredFrame], before end: Int, _ state: inout State) -> [RetiredFrame] {
         guard end > 0 else { return nodes }
         assert(end <= state.live.count, "Nodes wait for live versions.")

@@ -81,7 +81,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { try engine.backup(to: "copy.hornbeam") }
         #expect(
             error?.description
-                == "notAStore: The folder holds files already; choose a path where there is nothing yet. [copy.hornbeam]")
+                == "notAStore: The folder contains files already. Choose another path. [copy.hornbeam]")
     }
 
     @Test("a backup that cannot write leaves the store as it is, and nothing at its own path", arguments: [FileSystemCall.create, .write, .sync, .rename])
@@ -136,8 +136,8 @@ import Testing
         let error = #expect(throws: EngineError.self) { try engine.backup(to: "copy") }
         #expect(
             error?.description == """
-                logDamaged: The copy lacks acknowledged commits: its log ends at position @8192, and that of the store was durable up to \
-                @12288. No backup was made. Make it again, and look for damage in the store if that does not help. [s]
+                logDamaged: The copy lacks acknowledged commits: its log ends at position @8192, and the log of the store was durable up to \
+                @12288. No backup was made. Make it again. If the error remains, check the store for damage. [s]
                 """)
         #expect(try disk.list("") == ["s"])
     }

@@ -180,7 +180,7 @@ import Testing
         let place = try Place(kind)
         let lock = try place.lock("lock")
         #expect(message { try place.lock("lock") } == """
-            storeInUse: The store is open for writing in this process already. Use the one that is open, or close it. \
+            storeInUse: The store is open for writing in this process already. Use the open store, or close it. \
             [\(place.path("lock"))]
             """)
         lock.release()
@@ -257,7 +257,7 @@ import Testing
 
     @Test func limitsOfTheSystemSayWhichOneWasMet() {
         #expect(EngineError.system(EFBIG, doing: "writing", path: "p").description == """
-            full: The file would grow beyond what the file system or the process's limit allows while writing. [p]
+            full: The file would exceed the size limit of the file system or of the process while writing. [p]
             """)
         #expect(EngineError.system(EMFILE, doing: "opening the file", path: "p").description == """
             full: Too many files are open (Too many open files) while opening the file. Raise the limit of open files. [p]

@@ -57,16 +57,16 @@ import Testing
             for index in 8192..<12288 { bytes[index] = 0 }
         }
         #expect(message { try replay(middle) } == """
-            logDamaged: Acknowledged commits between log positions 4096 and 8192 cannot be read: the log breaks off before \
-            the segment wal-0000000000000002 that follows. Nothing was changed. Restore the store from a backup, or \
-            salvage what precedes the damage. [s/wal-0000000000000001]
+            logDamaged: Acknowledged commits between log positions 4096 and 8192 cannot be read: the log ends before \
+            the next segment, wal-0000000000000002. Nothing was changed. Restore the store from a backup, or \
+            salvage the part before the damage. [s/wal-0000000000000001]
             """)
         disk.damage(Self.first) { bytes in
             for index in 4096..<8192 { bytes[index] = 0 }
         }
         #expect(message { try replay(disk) } == """
             logDamaged: Acknowledged commits between log positions 0 and 8192 cannot be read: the log begins after the \
-            store's last checkpoint. Nothing was changed. Restore the store from a backup, or salvage what precedes the \
+            store's last checkpoint. Nothing was changed. Restore the store from a backup, or salvage the part before the \
             damage. [s/wal-0000000000000001]
             """)
     }
@@ -83,7 +83,7 @@ import Testing
         let offset = Int(segment.offset(of: LogPosition(writer.end.position.rawValue - 8192)))
         disk.damage(last) { $0[offset + 50] ^= 1 }
         let text = message { try replay(disk) }
-        #expect(text.contains("a later group says that they were durable"), "\(text)")
+        #expect(text.contains("a later group records that they were durable"), "\(text)")
     }
 
     @Test func aMissingSegmentIsNamed() throws {

@@ -81,7 +81,7 @@ import Testing
     // MARK: What only the check of the whole store sees
 
     static let trees: [Case] = [
-        Case(.indexLeaf, "level", "Tree words has a page of level 2 where 0 is due.") { $0.level = 2 },
+        Case(.indexLeaf, "level", "Tree words has a page of level 2 where 0 is expected.") { $0.level = 2 },
         Case(.indexLeaf, "order", "Tree words has keys out of order.") { swap(UInt64.self, $0, 32, 40) },
         Case(.secondIndexLeaf, "bounds", "Tree words has a key outside its leaf's bounds.") { $0.store(UInt64(0), at: 32) },
         Case(.secondInner, "separator", "Tree words has a separator outside its parent's bounds.") { $0.store(UInt64(0), at: 40) },

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("without the note a reader says so and shows nothing older, and the writer's own backup is whole", arguments: Loss.allCases)
+    @Test("without the hint a reader throws and shows no older version, and the writer's own backup is whole", arguments: Loss.allCases)
     func aLostNoteIsNotGuessed(_ loss: Loss) throws {
         let writer = try makeWriter(commits: 5)
         let reader = try makeReader()
@@ -78,7 +78,7 @@ import Testing
         try writer.close()
     }
 
-    @Test("a reader finds a note before the first commit of a writer")
+    @Test("a reader finds a hint before the first commit of a writer")
     func theNoteIsThereFromTheStart() throws {
         let writer = try makeWriter(commits: 0)
         #expect(try makeReader().latest == writer.latest)

@@ -49,7 +49,7 @@ import Testing
         ("a code that is none", [99], "The log holds operation 99, which does not exist."),
         ("attach inside a record", [11], "The log holds operation 11, which does not exist."),
         ("a cut operation", [2, 2, 0], "A record ends after 2 bytes where 4 were expected."),
-        ("a sequence beyond all bounds", [10] + word(1 << 62), "The log sets the sequence of object keys beyond all bounds."),
+        ("a next object key out of range", [10] + word(1 << 62), "The log sets the next object key to a number that is out of range."),
         ("a blob of another length", [1] + tree(2) + [1, 1, 0, 1, 0, 0, 0, 65, 66], "The log puts an impossible entry into tree t2."),
         ("more keys than bytes", [4] + tree(3) + [9, 1], "A record counts 9 keys in 1 bytes."),
         ("a column that the table lacks", [5] + tree(3) + [7, 0, 0, 0, 4, 1, 1, 0, 0, 0, 0, 0], "The log patches column c7 of tree t3, which has no such column."),

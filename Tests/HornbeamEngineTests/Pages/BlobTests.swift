@@ -87,6 +87,6 @@ import Testing
         long.count = .max
         #expect(message { try bench.files.readBlob(long) }.contains("the blob's chunks do not add up"))
         let leaf = try bench.append([1, 2, 3], to: appender)
-        #expect(message { try bench.files.readBlob(leaf) }.contains("not the one expected"))
+        #expect(message { try bench.files.readBlob(leaf) }.contains("not the expected one"))
     }
 }

@@ -62,12 +62,12 @@ import Testing
     }
 
     static let contradictions: [(draft: Draft, message: String)] = [
-        (Draft().with { $0.transaction = 1 << 62 }, "The catalogue counts transactions, objects or trees beyond all bounds."),
-        (Draft().with { $0.nextObjectKey = .max }, "The catalogue counts transactions, objects or trees beyond all bounds."),
-        (Draft().with { $0.nextTree = .max }, "The catalogue counts transactions, objects or trees beyond all bounds."),
+        (Draft().with { $0.transaction = 1 << 62 }, "The catalogue's number of transactions, objects or trees is out of range."),
+        (Draft().with { $0.nextObjectKey = .max }, "The catalogue's number of transactions, objects or trees is out of range."),
+        (Draft().with { $0.nextTree = .max }, "The catalogue's number of transactions, objects or trees is out of range."),
         (Draft().with { $0.trees[1] = Draft.tree(1) }, "The catalogue lists tree t1 out of order."),
-        (Draft().with { $0.end = [0] }, "The catalogue does not end where its trees do."),
-        (Draft().with { $0.trees = [Draft.tree(2)] }, "The catalogue does not end where its trees do."),
+        (Draft().with { $0.end = [0] }, "The catalogue has bytes after its trees, or lacks the tree of named values."),
+        (Draft().with { $0.trees = [Draft.tree(2)] }, "The catalogue has bytes after its trees, or lacks the tree of named values."),
         (Draft().with { $0.trees[0] = Draft.tree(1, count: 1 << 50) }, "The root of tree t1 names no page."),
         (
             Draft().with { $0.trees[1] = Draft.tree(2, layouts: [Draft.layout(2), Draft.layout(2)]) },
