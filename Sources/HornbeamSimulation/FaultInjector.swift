@@ -5,7 +5,7 @@ internal import HornbeamThreads
 
 /// Injects faults into the calls of another file system, and counts them.
 package final class FaultInjector: FileSystem {
-    private struct Armed {
+    private struct CountedRule {
         var rule: FaultRule
         var matched = 0
     }
@@ -16,7 +16,7 @@ package final class FaultInjector: FileSystem {
     }
 
     private struct State {
-        var rules: [Armed] = []
+        var rules: [CountedRule] = []
         var counts: [Key: Int] = [:]
         var fired = 0
     }
@@ -28,7 +28,7 @@ package final class FaultInjector: FileSystem {
     package init(_ inner: any FileSystem) { self.inner = inner }
 
     /// Adds a rule. It counts matching calls from now on.
-    package func add(_ rule: FaultRule) { state.withLock { $0.rules.append(Armed(rule: rule)) } }
+    package func add(_ rule: FaultRule) { state.withLock { $0.rules.append(CountedRule(rule: rule)) } }
 
     /// Removes all rules, so that no more calls fail.
     package func removeRules() { state.withLock { $0.rules.removeAll() } }
@@ -120,9 +120,9 @@ package final class FaultInjector: FileSystem {
         try inner.remove(path)
     }
 
-    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         try check(.lock, path)
-        return try inner.lock(path, noting: holder)
+        return try inner.lock(path, recordingHolderIn: holder)
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }

@@ -77,7 +77,7 @@ extension SimulatedDisk {
         state.withLock { state in state.live.node(at: path).map { state.locked.contains($0) } ?? false }
     }
 
-    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         let node = try state.withLock { (state) throws(EngineError) in
             guard let node = state.live.node(at: path) else { throw Self.missing(path) }
             guard state.locked.insert(node).inserted else {
@@ -89,7 +89,7 @@ extension SimulatedDisk {
             return node
         }
         return MemoryFileLock(
-            path: path, isThere: { [weak self] in self?.state.withLock { $0.live.node(at: path) == node } ?? false },
+            path: path, isFilePresent: { [weak self] in self?.state.withLock { $0.live.node(at: path) == node } ?? false },
             unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(node) } })
     }
 

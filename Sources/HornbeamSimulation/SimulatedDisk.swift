@@ -78,11 +78,11 @@ package final class SimulatedDisk: FileSystem {
     }
 
     /// The newest acknowledged and the newest submitted commit, according to the marks.
-    package var promises: (acknowledged: UInt64, submitted: UInt64) {
-        journal.marks.reduce(into: (acknowledged: UInt64(0), submitted: UInt64(0))) { promises, entry in
+    package var commitBounds: (acknowledged: UInt64, submitted: UInt64) {
+        journal.marks.reduce(into: (acknowledged: UInt64(0), submitted: UInt64(0))) { commitBounds, entry in
             switch entry.mark {
-            case .acknowledged(let number): promises.acknowledged = max(promises.acknowledged, number)
-            case .submitted(let number): promises.submitted = max(promises.submitted, number)
+            case .acknowledged(let number): commitBounds.acknowledged = max(commitBounds.acknowledged, number)
+            case .submitted(let number): commitBounds.submitted = max(commitBounds.submitted, number)
             case .recovered: break
             }
         }

@@ -75,8 +75,8 @@ extension EngineOracle {
     func continueAfterFault(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
         let engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
         let found = try newest(in: engine.snapshot())
-        let promises = disk.promises
-        guard found >= promises.acknowledged, found <= max(promises.submitted, promises.acknowledged) else {
+        let commitBounds = disk.commitBounds
+        guard found >= commitBounds.acknowledged, found <= max(commitBounds.submitted, commitBounds.acknowledged) else {
             throw Finding("transaction \(found) is shown after the first fault")
         }
         try expectContent(engine)

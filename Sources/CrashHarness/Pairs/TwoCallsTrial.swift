@@ -86,12 +86,12 @@ struct TwoCallsTrial {
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
         try PairsMode.crash(disk, after: name, from: disk.operationCount, enumerator, run, workload.oracle.judgeSampled)
-        let promises = disk.promises
+        let commitBounds = disk.commitBounds
         let live = name + " > as the process left it"
         guard run.includes(live) else { return }
         try run.beginCase(live, as: PairsMode.unit)
         try workload.oracle.judge(
             CrashEnumerator.Image(
-                disk: disk.copy(), acknowledged: promises.acknowledged, submitted: promises.submitted, name: live, depth: 0))
+                disk: disk.copy(), acknowledged: commitBounds.acknowledged, submitted: commitBounds.submitted, name: live, depth: 0))
     }
 }

@@ -98,7 +98,7 @@ struct FaultTrial {
     /// Judges the disk as the process left it, and after crashes at some operations.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         let oracle = workload.oracle
-        let bounds = disk.promises
+        let bounds = disk.commitBounds
         let live = CrashEnumerator.Image(
             disk: disk.copy(), acknowledged: bounds.acknowledged, submitted: bounds.submitted, name: name, depth: 0)
         try oracle.judge(live)

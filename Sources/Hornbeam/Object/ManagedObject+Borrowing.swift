@@ -15,7 +15,7 @@ extension ManagedObject {
         of token: Attribute<String>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if let text = borrowedText(token.nameID) {
-            defer { text.giveBack() }
+            defer { text.endBorrowing() }
             return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
@@ -32,7 +32,7 @@ extension ManagedObject {
         of token: Attribute<String?>, _ body: (UnsafeBufferPointer<UInt8>?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if let text = borrowedText(token.nameID) {
-            defer { text.giveBack() }
+            defer { text.endBorrowing() }
             return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
@@ -59,7 +59,7 @@ extension ManagedObject {
         }
         do {
             var place = hint
-            let isThere = unsafe try scope.readingCells().lendText(index, key, &place) { bytes in
+            let isThere = unsafe try scope.readingCells().readTextBytes(index, key, &place) { bytes in
                 unsafe body(bytes.map { unsafe $0.assumingMemoryBound(to: UInt8.self) })
             }
             hint = place
@@ -70,7 +70,7 @@ extension ManagedObject {
     }
 }
 
-/// Bytes in a page of the store. The page cannot be evicted until `giveBack` is called.
+/// Bytes in a page of the store. The page cannot be evicted until `endBorrowing` is called.
 @safe @usableFromInline
 struct BorrowedText {
     @usableFromInline let start: UnsafePointer<UInt8>
@@ -85,8 +85,8 @@ struct BorrowedText {
 
     @inlinable var bytes: UnsafeBufferPointer<UInt8> { unsafe UnsafeBufferPointer(start: start, count: count) }
 
-    @inlinable func giveBack() { unsafe BorrowedText.giveBack(reader) }
+    @inlinable func endBorrowing() { unsafe BorrowedText.endBorrowing(reader) }
 
     @usableFromInline
-    static func giveBack(_ reader: UnsafeMutableRawPointer?) { unsafe LentText.giveBack(reader) }
+    static func endBorrowing(_ reader: UnsafeMutableRawPointer?) { unsafe LentText.endBorrowing(reader) }
 }

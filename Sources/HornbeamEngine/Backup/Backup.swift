@@ -26,7 +26,7 @@ struct Backup {
         var report = BackupReport()
         let draft = StoreDraft(path: target, fileSystem: targetSystem)
         try draft.fill { (folder) throws(EngineError) in
-            let image = try recovery.patiently { () throws(EngineError) in try openImage() }
+            let image = try recovery.retryingBesideWriter { () throws(EngineError) in try openImage() }
             report = try copy(image, to: folder, progress)
             try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
             report.transaction = try draft.complete(folder, recovery.options) { (copy) throws(EngineError) in
@@ -85,7 +85,7 @@ struct Backup {
         } else {
             parts += try log(state, isWritten ? durable : nil)
         }
-        try recovery.requireKept(states[0])
+        try recovery.requireStateInMeta(states[0])
         if !isWritten { try recovery.requireNoWriter() }
         return Image(state: state, parts: parts, durable: durable)
     }

@@ -161,7 +161,7 @@ final class Checkpointer: Sendable {
     }
 
     private func append(_ bytes: [UInt8], _ sequence: UInt64) throws(EngineError) -> PageReference {
-        try bytes.lend { raw throws(EngineError) in
+        try bytes.withBorrowedBytes { raw throws(EngineError) in
             unsafe try engine.files.appendBlob(unsafe raw.buffer, tree: TreeID(0), checkpoint: sequence, to: appender)
         }
     }
@@ -265,7 +265,7 @@ final class Checkpointer: Sendable {
     private func removableFiles() throws(EngineError) -> [PageFileNumber] {
         try engine.blobs.seal()
         let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
-        return engine.space.disposable(
+        return engine.space.unneededFiles(
             horizon: previous?.transaction ?? .zero, readers: engine.registry.live,
             needed: try needed(by: [latest, previous ?? latest]))
     }
@@ -280,9 +280,9 @@ final class Checkpointer: Sendable {
     }
 
     /// The size of the page files that only the preceding checkpoint needs.
-    func bytesKeptByPrevious() throws(EngineError) -> Int {
+    func bytesNeededOnlyByPrevious() throws(EngineError) -> Int {
         let latest = latest
-        let files = engine.space.disposable(
+        let files = engine.space.unneededFiles(
             horizon: latest.transaction, readers: engine.registry.live, needed: try needed(by: [latest]))
         let kept = Set(files)
         return try engine.files.files().reduce(0) { $0 + (kept.contains($1.number) ? Int($1.bytes) : 0) }

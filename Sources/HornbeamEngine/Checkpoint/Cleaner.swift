@@ -17,7 +17,7 @@ final class Cleaner: Sendable {
     private struct State {
         var round: Round?
         /// Files with an unreadable page. They are not cleaned.
-        var barred: Set<PageFileNumber> = []
+        var excludedFiles: Set<PageFileNumber> = []
         var isBusy = false
         var isUnfinished = false
     }
@@ -32,7 +32,7 @@ final class Cleaner: Sendable {
         set { state.withLock { $0.round = newValue } }
     }
 
-    var barred: Set<PageFileNumber> { state.withLock { $0.barred } }
+    var excludedFiles: Set<PageFileNumber> { state.withLock { $0.excludedFiles } }
 
     /// True if the last cleaning ended before the end of its round, because its budget was used up. The background thread continues it.
     var isUnfinished: Bool { state.withLock { $0.isUnfinished && !$0.isBusy } }
@@ -64,9 +64,9 @@ final class Cleaner: Sendable {
     }
 
     /// Ends the round and excludes its files from cleaning, because a page cannot be read.
-    func giveUp() {
+    func abandonRound() {
         state.withLock { state in
-            state.barred.formUnion(state.round?.files ?? [])
+            state.excludedFiles.formUnion(state.round?.files ?? [])
             state.round = nil
         }
     }

@@ -29,7 +29,7 @@ struct ByteReader {
 
     var isAtEnd: Bool { rest.count == 0 }
 
-    mutating func take(_ count: Int) throws(EngineError) -> Bytes {
+    mutating func readBytes(_ count: Int) throws(EngineError) -> Bytes {
         guard count >= 0, count <= rest.count else {
             throw EngineError(.damaged, "A record ends after \(rest.count) bytes where \(count) were expected.")
         }
@@ -39,11 +39,11 @@ struct ByteReader {
     }
 
     mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(EngineError) -> T {
-        T(littleEndian: try take(MemoryLayout<T>.size).load(0))
+        T(littleEndian: try readBytes(MemoryLayout<T>.size).load(0))
     }
 
     mutating func text() throws(EngineError) -> String {
-        let bytes = try take(Int(try integer(UInt16.self)))
+        let bytes = try readBytes(Int(try integer(UInt16.self)))
         guard let text = unsafe String(validating: bytes.buffer, as: UTF8.self) else {
             throw EngineError(.damaged, "A name is not valid UTF-8.")
         }

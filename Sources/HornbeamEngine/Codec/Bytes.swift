@@ -65,7 +65,7 @@ package struct Bytes {
 extension Array where Element == UInt8 {
     /// Calls a closure with the array as `Bytes`, valid during the call only.
     @inlinable
-    func lend<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+    func withBorrowedBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
         var result: Result<R, E>?
         unsafe withUnsafeBytes { raw in
             do throws(E) { result = .success(try body(unsafe Bytes(raw))) } catch { result = .failure(error) }

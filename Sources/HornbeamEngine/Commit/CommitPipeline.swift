@@ -376,7 +376,7 @@ final class CommitPipeline: Sendable {
     }
 
     private func giveBack(retired: [RetiredFrame], born: [UInt32]) {
-        pool.revive(retired)
+        pool.cancelRetirement(retired)
         for frame in born { pool.discard(frame) }
     }
 

@@ -94,7 +94,7 @@ extension ByteReader {
             let head = try variable()
             let count = try bounded(head >> 1, head & 1 == 0 ? 8 : 1)
             if head & 1 == 0 {
-                let bits = try take((count + 7) / 8)
+                let bits = try readBytes((count + 7) / 8)
                 for i in 0..<count where bits.load(i >> 3, as: UInt8.self) >> UInt8(i & 7) & 1 == 1 { keys.append(first &+ UInt64(i)) }
             } else {
                 var key = first
@@ -121,7 +121,7 @@ extension ByteReader {
 
     mutating func columnChange(_ column: Int) throws(EngineError) -> ColumnChange {
         let how = try integer(UInt8.self)
-        let cell = try take(Int(try integer(UInt8.self)))
+        let cell = try readBytes(Int(try integer(UInt8.self)))
         switch (how, cell.count) {
         case (0, 0): return .set(column: column, cell: nil)
         case (1, 1...): return .set(column: column, cell: cell.array)

@@ -104,7 +104,7 @@ import Synchronization
     /// Frees all new nodes after an abort.
     func undo() {
         for frame in born { pool.discard(frame) }
-        pool.revive(retired)
+        pool.cancelRetirement(retired)
         born = []
         retired = []
         spare = []

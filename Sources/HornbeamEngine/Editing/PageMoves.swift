@@ -11,7 +11,7 @@ struct PageMoves {
     let hasBlobs: Bool
     // The remaining numbers of nodes to move and of nodes to read. The walk ends when one of them is 0.
     var nodesLeft: Int
-    var looksLeft: Int
+    var readsLeft: Int
     /// The number of moved nodes.
     private(set) var moved = 0
     /// The key at which the next walk continues; nil at the end of the tree.
@@ -21,12 +21,12 @@ struct PageMoves {
         self.files = files
         self.hasBlobs = hasBlobs
         nodesLeft = nodes
-        looksLeft = nodes * 4 + NodeCheck.levelMax
+        readsLeft = nodes * 4 + NodeCheck.levelMax
     }
 
-    var isUsedUp: Bool { nodesLeft <= 0 || looksLeft <= 0 }
+    var isUsedUp: Bool { nodesLeft <= 0 || readsLeft <= 0 }
 
-    mutating func noteMove() {
+    mutating func countMove() {
         moved += 1
         nodesLeft -= 1
     }
@@ -51,28 +51,28 @@ extension TreeEditor {
         _ link: PageReference, _ frame: UInt32, from key: [UInt8], lower: [UInt8], _ moves: inout PageMoves,
         _ blobs: (PageReference) throws(EngineError) -> PageReference
     ) throws(EngineError) -> PageReference? {
-        moves.looksLeft -= 1
+        moves.readsLeft -= 1
         guard pool.page(frame).level > 0 else { return try movedLeaf(link, frame, &moves, blobs) }
         let inner = node(frame)
         var changes: [(index: Int, link: PageReference)] = []
         var start = key
-        for i in (key.isEmpty ? 0 : key.lend { inner.childIndex(for: $0) })..<inner.count {
+        for i in (key.isEmpty ? 0 : key.withBorrowedBytes { inner.childIndex(for: $0) })..<inner.count {
             let first = i == 0 ? lower : inner.key(i)
             if moves.isUsedUp {
                 moves.pause(at: first)
                 break
             }
             let child = inner.child(i)
-            if inner.page.level > 1 || moves.hasBlobs || isLeaving(child, moves) {
+            if inner.page.level > 1 || moves.hasBlobs || isInEmptiedFile(child, moves) {
                 let frame = try pool.child(inner, i)
                 if let new = try moved(child, frame, from: start, lower: first, &moves, blobs) { changes.append((i, new)) }
             }
             start = []
         }
-        guard !changes.isEmpty || isLeaving(link, moves) else { return nil }
+        guard !changes.isEmpty || isInEmptiedFile(link, moves) else { return nil }
         let owned = try ledger.own(frame, link)
         for change in changes { node(owned).setChild(change.index, change.link) }
-        moves.noteMove()
+        moves.countMove()
         return PageReference(frame: owned, count: link.count)
     }
 
@@ -91,15 +91,15 @@ extension TreeEditor {
                 changes.append((offset, copy))
             }
         }
-        guard !changes.isEmpty || isLeaving(link, moves) else { return nil }
+        guard !changes.isEmpty || isInEmptiedFile(link, moves) else { return nil }
         let owned = try ledger.own(frame, link)
         for change in changes { pool.page(owned).store(change.blob, at: change.offset) }
-        moves.noteMove()
+        moves.countMove()
         return PageReference(frame: owned, count: link.count)
     }
 
     /// True if the node of a link is in one of the files.
-    private func isLeaving(_ link: PageReference, _ moves: PageMoves) -> Bool {
+    private func isInEmptiedFile(_ link: PageReference, _ moves: PageMoves) -> Bool {
         if !link.isInMemory { return moves.files.contains(link.file) }
         guard let disk = pool.diskReference(link.frame) else { return false }
         return moves.files.contains(PageReference(address: disk.address, stamp: 0, count: 0).file)

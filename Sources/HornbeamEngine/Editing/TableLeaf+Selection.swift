@@ -6,7 +6,7 @@ extension TableLeaf {
         switch change {
         case .set(let i, let cell):
             guard let cell else { return RowSelection.forEachBit(bits) { patch(i, $0, nil) } }
-            cell.lend { bytes in RowSelection.forEachBit(bits) { patch(i, $0, bytes) } }
+            cell.withBorrowedBytes { bytes in RowSelection.forEachBit(bits) { patch(i, $0, bytes) } }
         case .add(let i, let step):
             switch column(i).width {
             case 8: add(i, step, bits)

@@ -126,13 +126,13 @@ extension TreeEditor {
             }
             if !isUsed { ledger.retireOwn(step.target) }
             ledger.deadBlobs.append(contentsOf: step.blobs)
-            if needsLook(step) {
+            if needsProcessing(step) {
                 rest.append(RewriteRemainder(position: position + n, key: firstKey(step.source), outcome: step.outcome))
             }
         }
     }
 
-    private func needsLook(_ step: RewriteStep) -> Bool {
+    private func needsProcessing(_ step: RewriteStep) -> Bool {
         switch step.outcome {
         case .unchanged: false
         case .empty, .unfit: true
@@ -149,7 +149,7 @@ extension TreeEditor {
 
     /// Removes an empty leaf, or merges a sparse one with a neighbour.
     func finish(_ rest: RewriteRemainder, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
-        guard try rest.key.lend({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
+        guard try rest.key.withBorrowedBytes({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
         if rest.isEmpty {
             addToCounts(-leafPage.count)
             removeEmptyLeaf()

@@ -36,7 +36,7 @@ extension TreeEditor {
     /// Inserts or replaces the value of a key. With `onlyNew`, does not replace an existing value.
     func put(_ key: Bytes, _ value: Bytes, isBlob: Bool = false, onlyNew: Bool = false) throws(EngineError) -> PutOutcome {
         guard let (index, found) = try seek(key) else {
-            try plant { page in
+            try makeFirstLeaf { page in
                 _ = SlottedNode.create(in: page, inner: false, level: 0, capacity: 0, limit: self.pool.pageSize)
             }
             try insert(at: 0, key, value, isBlob: isBlob)
@@ -87,7 +87,7 @@ extension TreeEditor {
 
     /// The shortest prefix of `right` that is above `left`.
     static func separator(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
-        let shared = left.lend { a in right.lend { a.commonPrefix($0) } }
+        let shared = left.withBorrowedBytes { a in right.withBorrowedBytes { a.commonPrefix($0) } }
         let separator = Array(right.prefix(shared + 1))
         assert(left.lexicographicallyPrecedes(separator), "A separator is above the last key on its left.")
         return separator

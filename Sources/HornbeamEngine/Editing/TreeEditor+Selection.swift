@@ -25,10 +25,10 @@ package enum RowKeyPlace: UInt8, Sendable {
 extension TreeEditor {
     // MARK: Tables
 
-    /// Changes columns of the selected rows. Returns the leaves that need `alterUnfit`.
+    /// Changes columns of the selected rows. Returns the leaves that need `alterRemainder`.
     func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        return try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+        return try rewriteLeaves({ n throws(EngineError) in try descendCopyingInner(rows, n) }) {
             (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n, in: source)
             // Leaves of an older layout are converted one by one afterwards.
@@ -41,7 +41,7 @@ extension TreeEditor {
     }
 
     /// Changes columns of the selected rows of one leaf that the bulk rewrite did not change.
-    func alterUnfit(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
+    func alterRemainder(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
         for key in rows.keys(of: rows.leaves[rest.position]) {
             guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
             var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
@@ -52,7 +52,7 @@ extension TreeEditor {
 
     /// Deletes the selected rows. Returns the leaves to process afterwards.
     func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+        try rewriteLeaves({ n throws(EngineError) in try descendCopyingInner(rows, n) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n, in: source)
             let leaf = try resolvedLeaf(source)
@@ -64,10 +64,10 @@ extension TreeEditor {
         }
     }
 
-    private func approach(_ rows: RowSelection, _ n: Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    private func descendCopyingInner(_ rows: RowSelection, _ n: Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         guard n < rows.leaves.count else { return nil }
         let key = rows.leaves[n].firstKey
-        return try approach { $0.childIndex(forHead: key) }
+        return try descendCopyingInner { $0.childIndex(forHead: key) }
     }
 
     /// The bits of the selection's n-th leaf. Throws if the leaf has changed since the selection.
@@ -85,7 +85,7 @@ extension TreeEditor {
 
     /// Deletes the entries of rows from an index. Returns the leaves to process afterwards.
     func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in try n == 0 ? approach { _ in 0 } : approachNext() }) {
+        try rewriteLeaves({ n throws(EngineError) in try n == 0 ? descendCopyingInner { _ in 0 } : stepCopyingInner() }) {
             (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let leaf = SlottedNode(source)
             leaf.touchAll()
@@ -97,7 +97,7 @@ extension TreeEditor {
             }
             if kept.count == leaf.count { return .unchanged }
             if kept.isEmpty { return .empty }
-            let copy = leaf.prefix.array.lend { prefix in
+            let copy = leaf.prefix.array.withBorrowedBytes { prefix in
                 SlottedNode.create(
                     in: target, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
             }

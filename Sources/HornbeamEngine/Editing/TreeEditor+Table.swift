@@ -62,7 +62,7 @@ extension TreeEditor {
     /// Inserts or replaces a row. True if the key is new.
     func put(key: UInt64, _ row: RowBuffer) throws(EngineError) -> Bool {
         guard let (slot, found) = try seek(key) else {
-            try plant { page in self.buildLeaf(in: page, .none, [Self.newRow], key, row, atRightEdge: true) }
+            try makeFirstLeaf { page in self.buildLeaf(in: page, .none, [Self.newRow], key, row, atRightEdge: true) }
             addToCounts(1)
             return true
         }

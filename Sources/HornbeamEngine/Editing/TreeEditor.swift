@@ -47,7 +47,7 @@ final class TreeEditor {
     /// Descends to a leaf, and copies all nodes on the path that the transaction has not made. `choose` returns the index of the link to follow
     /// in an inner node. False if the tree is empty.
     func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> Bool {
-        guard let found = try approach(choose) else { return false }
+        guard let found = try descendCopyingInner(choose) else { return false }
         let frame = try ledger.own(found.frame, found.link)
         if frame != found.frame { relink(frame, count: found.link.count) }
         try verifyLeaf(frame)
@@ -68,7 +68,7 @@ final class TreeEditor {
     }
 
     /// Descends to a leaf, and copies the inner nodes on the path, but not the leaf. Nil if the tree is empty.
-    func approach(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    func descendCopyingInner(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         leaf = 0
         path.removeAll(keepingCapacity: true)
         guard !root.isEmpty else { return nil }
@@ -76,8 +76,8 @@ final class TreeEditor {
         return try sink(from: try pool.rootFrame(root), root, choose)
     }
 
-    /// Steps from the leaf of the last `approach` or `approachNext` to the following leaf; nil at the end.
-    func approachNext() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    /// Steps from the leaf of the last `descendCopyingInner` or `stepCopyingInner` to the following leaf; nil at the end.
+    func stepCopyingInner() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         while let (frame, index) = path.popLast() {
             let inner = node(frame)
             guard index + 1 < inner.count else { continue }
@@ -141,7 +141,7 @@ final class TreeEditor {
     }
 
     /// Makes the first leaf of an empty tree. `format` writes its header.
-    func plant(_ format: (Page) -> Void) throws(EngineError) {
+    func makeFirstLeaf(_ format: (Page) -> Void) throws(EngineError) {
         leaf = try ledger.allocate()
         format(leafPage)
         path.removeAll(keepingCapacity: true)
@@ -205,7 +205,7 @@ final class TreeEditor {
                 capacity: innerCapacity, limit: pool.pageSize)
             _ = node.insert(at: 0, key: .none, value: .none)
             node.setChild(0, leftLink)
-            let done = separator.lend { node.insert(at: 1, key: $0, value: .none) }
+            let done = separator.withBorrowedBytes { node.insert(at: 1, key: $0, value: .none) }
             precondition(done, "A new root has room for two links.")
             node.setChild(1, rightLink)
             root = PageReference(frame: top, count: leftLink.count + rightLink.count)
@@ -225,7 +225,7 @@ final class TreeEditor {
     private func insertLink(_ link: PageReference, separator: [UInt8], at index: Int, depth: Int) throws(EngineError) {
         let frame = path[depth].frame
         if makeRoom(frame, at: index, key: separator, valueCount: 0) {
-            let done = separator.lend { node(frame).insert(at: index, key: $0, value: .none) }
+            let done = separator.withBorrowedBytes { node(frame).insert(at: index, key: $0, value: .none) }
             precondition(done, "Room was made for the link.")
             return node(frame).setChild(index, link)
         }
@@ -235,7 +235,7 @@ final class TreeEditor {
             sharesPrefix: sharesPrefix(node(frame), separator), isAppend: isLast)
         let hasRoom = makeRoom(target, at: position, key: separator, valueCount: 0)
         precondition(hasRoom, "Half an inner node has room for a link.")
-        let done = separator.lend { node(target).insert(at: position, key: $0, value: .none) }
+        let done = separator.withBorrowedBytes { node(target).insert(at: position, key: $0, value: .none) }
         precondition(done, "Room was made for the link.")
         node(target).setChild(position, link)
         try addSibling(right, separator: node(right).key(0), at: depth)
@@ -258,7 +258,7 @@ final class TreeEditor {
 
     func sharesPrefix(_ node: SlottedNode, _ key: [UInt8]) -> Bool {
         let prefix = node.page.prefixLength
-        return key.count >= prefix && key.lend { $0.prefix(prefix).compare(node.prefix) == 0 }
+        return key.count >= prefix && key.withBorrowedBytes { $0.prefix(prefix).compare(node.prefix) == 0 }
     }
 
     /// The length of the prefix that the keys of a range and a new key share. Since keys ascend, it compares the first and the last key only. The
@@ -267,7 +267,7 @@ final class TreeEditor {
         guard !isTable, !range.isEmpty else { return 0 }
         let last = node.key(range.upperBound - 1)
         var shared = last.count
-        func limit(_ other: [UInt8]) { shared = min(shared, other.lend { a in last.lend { a.commonPrefix($0) } }) }
+        func limit(_ other: [UInt8]) { shared = min(shared, other.withBorrowedBytes { a in last.withBorrowedBytes { a.commonPrefix($0) } }) }
         limit(node.key(range.lowerBound))
         if node.isInner, range.count > 1 { limit(node.key(range.lowerBound + 1)) }
         if let key { limit(key) }
@@ -291,7 +291,7 @@ final class TreeEditor {
         let most = (pool.pageSize - Page.headerSize - heap) / source.entrySize
         let capacity = min(max((pool.pageSize - Page.headerSize) / average, entries), most)
         let shared = range.isEmpty ? [] : Array(source.key(range.lowerBound).prefix(prefix))
-        shared.lend { bytes in
+        shared.withBorrowedBytes { bytes in
             let target = SlottedNode.create(
                 in: page, inner: source.isInner, level: source.page.level, capacity: capacity,
                 limit: pool.pageSize, prefix: bytes)
@@ -431,14 +431,14 @@ final class TreeEditor {
         let count = a.count + b.count
         let slack = (pool.pageSize - heap) / (2 * a.entrySize)
         let shared = a.count > 0 ? Array(a.key(0).prefix(prefix)) : []
-        shared.lend { bytes in
+        shared.withBorrowedBytes { bytes in
             let target = SlottedNode.create(
                 in: ledger.scratch, inner: a.isInner, level: a.page.level, capacity: count + slack,
                 limit: pool.pageSize, prefix: bytes)
             for i in 0..<a.count { target.append(i, of: a) }
             var start = 0
             if let separator {
-                let done = separator.lend { target.insert(at: target.count, key: $0, value: .none) }
+                let done = separator.withBorrowedBytes { target.insert(at: target.count, key: $0, value: .none) }
                 precondition(done, "A joined node has room for what was measured.")
                 target.setChild(
                     target.count - 1, b.child(0), hint: unsafe b.hintCell(0).pointee.load(ordering: .relaxed))

@@ -20,7 +20,7 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError)
     /// Takes the exclusive lock of a file and records this process in another file, which is created if it is missing. Throws
     /// `storeInUse` when another process or engine holds the lock, `notAStore` when there is no file to lock.
-    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock
+    func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock
     /// Whether a process or engine holds the lock of a file; false when the file is missing.
     func isLocked(_ path: String) throws(EngineError) -> Bool
     /// The kind of network file system that holds a path; nil for a local one, and for a path that does not exist.

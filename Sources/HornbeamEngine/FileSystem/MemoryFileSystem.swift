@@ -123,7 +123,7 @@ package final class MemoryFileSystem: FileSystem {
         return state.withLock { state in state.content(path).map { state.locked.contains(ObjectIdentifier($0)) } ?? false }
     }
 
-    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         let (path, holder) = (Self.normal(path), Self.normal(holder))
         let locked = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in
             guard let content = state.content(path) else { throw Self.missing(path) }
@@ -136,7 +136,7 @@ package final class MemoryFileSystem: FileSystem {
             return content
         }
         return MemoryFileLock(
-            path: path, isThere: { [weak self] in self?.state.withLock { $0.content(path) } === locked },
+            path: path, isFilePresent: { [weak self] in self?.state.withLock { $0.content(path) } === locked },
             unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(ObjectIdentifier(locked)) } })
     }
 
@@ -172,20 +172,20 @@ package final class MemoryFileSystem: FileSystem {
 package final class MemoryFileLock: FileLock {
     private let path: String
     /// Whether the path still names the locked file.
-    private let isThere: @Sendable () -> Bool
+    private let isFilePresent: @Sendable () -> Bool
     private let unlock: @Sendable () -> Void
     private let isReleased = Atomic(false)
 
-    package init(path: String, isThere: @escaping @Sendable () -> Bool, unlock: @escaping @Sendable () -> Void) {
+    package init(path: String, isFilePresent: @escaping @Sendable () -> Bool, unlock: @escaping @Sendable () -> Void) {
         self.path = path
-        self.isThere = isThere
+        self.isFilePresent = isFilePresent
         self.unlock = unlock
     }
 
     deinit { release() }
 
     package func verify() throws(EngineError) {
-        if !isThere() { throw .storeGone(path) }
+        if !isFilePresent() { throw .storeGone(path) }
     }
 
     package func release() {

@@ -105,7 +105,7 @@ final class PosixFileLock: FileLock {
     private static func lock(_ descriptor: Int32, _ path: String, holder: String) throws(EngineError) {
         do throws(EngineError) { try set(F_WRLCK, descriptor, path) } catch {
             guard error.errno == EAGAIN || error.errno == EACCES else { throw error }
-            let holder = noted(in: holder).map { "Process \($0)" } ?? "Another process"
+            let holder = recordedHolder(in: holder).map { "Process \($0)" } ?? "Another process"
             throw EngineError(
                 .storeInUse,
                 "\(holder) has the store open for writing. Close it there, or open the store read-only.",
@@ -155,7 +155,7 @@ final class PosixFileLock: FileLock {
     private static let holderOffset: off_t = 24
 
     /// Writes the number of this process to the holder's file. If that fails, messages cannot name the process.
-    func note() {
+    func recordHolder() {
         let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
         guard file >= 0 else { return }
         defer { _ = posixClose(file) }
@@ -164,7 +164,7 @@ final class PosixFileLock: FileLock {
     }
 
     /// The recorded process number, if that process exists and is not this one.
-    private static func noted(in holder: String) -> pid_t? {
+    private static func recordedHolder(in holder: String) -> pid_t? {
         let file = posixOpen(holder, O_RDONLY | O_CLOEXEC, 0)
         guard file >= 0 else { return nil }
         defer { _ = posixClose(file) }

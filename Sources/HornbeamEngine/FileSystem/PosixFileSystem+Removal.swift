@@ -35,7 +35,7 @@ extension PosixFileSystem {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 else { return }
         var length = (status.st_size - 1) / Self.removalBytes * Self.removalBytes
-        while length > 0, mayThrottle(), Self.isNobodyElses(descriptor) {
+        while length > 0, mayThrottle(), Self.isOnlyDescriptor(descriptor) {
             let begun = MonotonicClock.nanoseconds
             guard ftruncate(descriptor, length) == 0, fsync(descriptor) == 0 else { return }
             usleep(UInt32(min(MonotonicClock.nanoseconds - begun, 2_000_000) / 1000))
@@ -45,7 +45,7 @@ extension PosixFileSystem {
 
     /// Whether this is the only descriptor of the file. The lease is returned at once. If another process opens the file in between, the
     /// kernel sends a signal that is ignored by default.
-    private static func isNobodyElses(_ descriptor: Int32) -> Bool {
+    private static func isOnlyDescriptor(_ descriptor: Int32) -> Bool {
         guard fcntl(descriptor, setSignal, SIGURG) == 0, fcntl(descriptor, setLease, F_WRLCK) == 0 else { return false }
         return fcntl(descriptor, setLease, F_UNLCK) == 0
     }

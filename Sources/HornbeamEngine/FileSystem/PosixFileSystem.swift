@@ -74,14 +74,14 @@ package struct PosixFileSystem: FileSystem {
         _ = try retrying("removing the file", path) { lockedFolders.reach(path, posixRemove) }
     }
 
-    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         let (folder, name) = LockedFolders.parts(path)
         let locked = try OpenFolder(folder)
         let lock = try PosixFileLock(path: path, holder: holder, in: locked, of: lockedFolders) { () throws(EngineError) in
             let descriptor = try retrying("opening the file to lock", path) { posixOpen(name, O_RDWR | O_CLOEXEC, 0o666, in: locked.descriptor) }
             return try Self.aboveStandard(descriptor, path)
         }
-        lock.note()
+        lock.recordHolder()
         return lock
     }
 

@@ -55,7 +55,7 @@ extension Engine {
         figures.pageFileBytes = files.reduce(0) { $0 + UInt64($1.bytes) }
         figures.liveBytes = UInt64(core.space.table.liveBytes)
         figures.pinnedBytes = UInt64(
-            try core.space.pinnedBytes(readers: longReaders, horizon: checkpointer.previousTransaction))
+            try core.space.pinnedBytes(readers: readersBeforePreviousCheckpoint, horizon: checkpointer.previousTransaction))
         figures.fileBytes = try fileBytes()
         figures.oldestSnapshotAge = core.registry.oldestAge.map { .nanoseconds($0) }
         return figures

@@ -71,7 +71,7 @@ package final class DurableLSNHint: Sendable {
     }
 
     /// Writes a position that a sync has just made durable.
-    func note(_ position: LogPosition) { state.withLock { write(position, &$0) } }
+    func recordDurable(_ position: LogPosition) { state.withLock { write(position, &$0) } }
 
     /// Writes a position to the file at the path, and creates the file if it was removed, because readers need the hint.
     func restore(_ position: LogPosition) {

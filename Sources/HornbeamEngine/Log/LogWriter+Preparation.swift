@@ -70,19 +70,19 @@ extension LogWriter {
     /// folder until the whole log is removed.
     @discardableResult
     func releaseRecycledSegments(
-        mayThrottle: () -> Bool = { false }, _ isDoomed: (PreparedSegment.Recycled) -> Bool = { _ in true }
+        mayThrottle: () -> Bool = { false }, _ shouldRemove: (PreparedSegment.Recycled) -> Bool = { _ in true }
     ) -> Bool {
         let doomed = recycled.withLock { recycled in
-            defer { recycled.removeAll(where: isDoomed) }
-            return recycled.filter(isDoomed)
+            defer { recycled.removeAll(where: shouldRemove) }
+            return recycled.filter(shouldRemove)
         }
         // If the folder was replaced, the names may belong to another store. The next append throws for that.
-        if doomed.isEmpty || !isStoreThere { return false }
+        if doomed.isEmpty || !isStorePresent { return false }
         for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName), mayThrottle: mayThrottle) } catch {} }
         return true
     }
 
-    private var isStoreThere: Bool {
+    private var isStorePresent: Bool {
         do throws(EngineError) { try lock?.verify() } catch { return false }
         return true
     }
@@ -101,7 +101,7 @@ extension LogWriter {
         }
         do throws(EngineError) {
             try prepared.withLock { (prepared) throws(EngineError) in
-                if hasEnded.load(ordering: .relaxed) { throw closedError }
+                if isClosed.load(ordering: .relaxed) { throw closedError }
                 if prepared == nil { prepared = try makeSegment(bytes: bytes, isThrottled: true) }
                 lacksPrepared.store(false, ordering: .relaxed)
                 wantsPrepared.store(false, ordering: .relaxed)
@@ -125,7 +125,7 @@ extension LogWriter {
             }
             if let ready = prepared {
                 if ready.header.segmentBytes >= least { return ready }
-                giveUp(tooShort: ready)
+                discardPrepared(tooShort: ready)
             }
             let isShort = mayBeShort && reserve?.isSpent ?? false
             do throws(EngineError) { return try makeSegment(bytes: isShort ? least : max(bytes, least), atLeast: least, isThrottled: false) } catch {
@@ -146,7 +146,7 @@ extension LogWriter {
     }
 
     /// Removes a prepared segment that is too short. The next segment gets its number, because no number may be missing.
-    private func giveUp(tooShort prepared: PreparedSegment) {
+    private func discardPrepared(tooShort prepared: PreparedSegment) {
         nextNumber.store(prepared.header.number.rawValue, ordering: .relaxed)
         // If the file cannot be removed, the next segment replaces it by renaming.
         do throws(EngineError) { try fileSystem.remove(join(directory, prepared.header.number.fileName)) } catch {}

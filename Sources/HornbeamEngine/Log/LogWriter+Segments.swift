@@ -118,7 +118,7 @@ extension LogWriter {
         isCommitWaiting.store(true, ordering: .relaxed)
         prepared.withLock { prepared in
             prepared = nil
-            hasEnded.store(true, ordering: .relaxed)
+            isClosed.store(true, ordering: .relaxed)
         }
         recycled.withLock { $0.removeAll() }
     }
@@ -135,7 +135,7 @@ extension LogWriter {
         try removeFiles { PreparedSegment.isName($0) || LogSegmentNumber(fileName: $0) != nil }
     }
 
-    private func removeFiles(mayThrottle: () -> Bool = { false }, _ isDoomed: (String) -> Bool) throws(EngineError) {
-        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name), mayThrottle: mayThrottle) }
+    private func removeFiles(mayThrottle: () -> Bool = { false }, _ shouldRemove: (String) -> Bool) throws(EngineError) {
+        for name in try fileSystem.list(directory).filter(shouldRemove) { try fileSystem.remove(join(directory, name), mayThrottle: mayThrottle) }
     }
 }

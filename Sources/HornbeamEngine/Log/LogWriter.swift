@@ -70,7 +70,7 @@ package final class LogWriter: Sendable {
     /// True while a commit waits for the next segment.
     let isCommitWaiting = Atomic(false)
     /// True after the writer was closed: no more segments are made. Set under the lock of `prepared`.
-    let hasEnded = Atomic(false)
+    let isClosed = Atomic(false)
     /// True if the folder may contain segments.
     let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
@@ -106,7 +106,7 @@ package final class LogWriter: Sendable {
         durablePosition = Atomic(end.position.rawValue)
         self.durableHint = durableHint
         // The hint is not rewritten if it is right, so that opening and reading a store write nothing.
-        if let durableHint, durableHint.position != end.position { durableHint.note(end.position) }
+        if let durableHint, durableHint.position != end.position { durableHint.recordDurable(end.position) }
     }
 
     /// Throws `durabilityLost`, and refuses all later calls, if the store's files were removed or replaced.
@@ -218,17 +218,17 @@ package final class LogWriter: Sendable {
         _ bytes: UnsafeRawBufferPointer, meaningful count: Int, into file: any File, at offset: UInt64, _ state: inout State
     ) throws(EngineError) {
         do throws(EngineError) { try unsafe file.write(bytes, at: offset) } catch {
-            guard error.code == .full, let isThere = unsafe isThere(bytes.part(0..<count), in: file, at: offset) else {
+            guard error.code == .full, let isWritten = unsafe isWritten(bytes.part(0..<count), in: file, at: offset) else {
                 throw state.poison(error, in: directory)
             }
-            if isThere { return }
+            if isWritten { return }
             lacksRoom.store(true, ordering: .relaxed)
             throw error
         }
     }
 
     /// Whether a file contains exactly these bytes at an offset; nil if it cannot be read.
-    private func isThere(_ bytes: UnsafeRawBufferPointer, in file: any File, at offset: UInt64) -> Bool? {
+    private func isWritten(_ bytes: UnsafeRawBufferPointer, in file: any File, at offset: UInt64) -> Bool? {
         var present = [UInt8](repeating: 0, count: bytes.count)
         do throws(EngineError) {
             let count = unsafe try present.withMutableBytes { (buffer) throws(EngineError) in
@@ -252,7 +252,7 @@ package final class LogWriter: Sendable {
     func setDurable(_ position: LogPosition) {
         assert(position.rawValue >= durablePosition.load(ordering: .relaxed), "The durable position never falls.")
         durablePosition.store(position.rawValue, ordering: .releasing)
-        durableHint?.note(position)
+        durableHint?.recordDurable(position)
     }
 }
 

@@ -19,7 +19,7 @@ extension MetaFile {
         if let refusal = refusal(faults, path: file.path) { throw refusal }
         let valid = slots.compactMap { $0 }
         guard !valid.isEmpty else { throw unusable(faults, path: file.path) }
-        return try related(slots, path: file.path)
+        return try validatedPair(slots, path: file.path)
     }
 
     private static func decode(_ bytes: [UInt8], index: Int, slot: Int) -> Result<MetaBlock, MetaBlock.Fault> {
@@ -65,7 +65,7 @@ extension MetaFile {
 
     /// Checks that two valid slots belong to one store. Discards the older state unless it is the direct predecessor of the newer one. After
     /// a torn write, one copy in its slot may contain a much older state. After another torn write, that state could be the only valid one.
-    private static func related(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
+    private static func validatedPair(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
         guard let first = slots[0], let second = slots[1] else { return slots }
         let (older, newer) = first.state.checkpoint < second.state.checkpoint ? (first, second) : (second, first)
         let agree = older.state.store == newer.state.store && older.state.salt == newer.state.salt

@@ -121,7 +121,7 @@ package final class MetaFile: Sendable {
 
     /// Discards the newest state, because its pages are damaged. The preceding state becomes the newest and is returned; the next write
     /// replaces the discarded one. Returns nil and changes nothing if there is only one state.
-    package func disregardNewest() -> MetaState? {
+    package func discardNewest() -> MetaState? {
         slots.withLock { slots in
             guard let newest = slots.newest, let other = slots.blocks[1 - newest] else { return nil }
             slots.blocks[newest] = nil

@@ -79,13 +79,13 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     /// A number that is unique among all objects of this type in the process. A frame records the layouts with which its leaf was verified.
     let serial: UInt64
     private static let serials = Atomic<UInt64>(1)
-    private let older: [UInt32: Mapped]
+    private let older: [UInt32: OlderLayout]
     private let currentVersion: UInt32
     private let currentBitmapCount: Int
     nonisolated(unsafe) private let currentColumns: UnsafeMutablePointer<PhysicalColumn>  // fixed; `current` owns it
 
     /// An older version of the layout: itself, and the positions of the current layout's columns in its leaves.
-    @safe final class Mapped: Sendable {
+    @safe final class OlderLayout: Sendable {
         let own: ResolvedLayout
         nonisolated(unsafe) let physical: UnsafeMutablePointer<PhysicalColumn>  // fixed at init
 
@@ -118,15 +118,15 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         serial = TableLayouts.serials.wrappingAdd(1, ordering: .relaxed).oldValue
         older = Dictionary(
             uniqueKeysWithValues: all.dropLast().map {
-                ($0.version, Mapped(ResolvedLayout($0), seenAs: newest.columns))
+                ($0.version, OlderLayout(ResolvedLayout($0), seenAs: newest.columns))
             })
     }
 
     /// Whether a row has the current layout. A positive result is cached in the row.
-    func approves(_ row: RowBuffer) -> Bool {
-        if row.approval === self { return true }
+    func hasCurrentLayout(_ row: RowBuffer) -> Bool {
+        if row.layoutsFoundEqual === self { return true }
         guard row.layout == all[all.count - 1] else { return false }
-        row.approval = self
+        row.layoutsFoundEqual = self
         return true
     }
 

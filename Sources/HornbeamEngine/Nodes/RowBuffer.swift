@@ -22,7 +22,7 @@ import Glibc
     private var imageCapacity = 1024
 
     /// The table's layouts whose current layout was last found equal to this row's layout.
-    var approval: TableLayouts?
+    var layoutsFoundEqual: TableLayouts?
 
     private struct Slot {
         let kind: ColumnKind
@@ -198,15 +198,15 @@ import Glibc
     /// Reads the cells from an image. Throws `damaged` when the image does not match the layout.
     func readImage(_ reader: inout ByteReader) throws(EngineError) {
         reset()
-        let bits = try reader.take((columnCount + 7) / 8)
+        let bits = try reader.readBytes((columnCount + 7) / 8)
         for i in 0..<columnCount { unsafe slots[i].isNull = bits.load(i >> 3, as: UInt8.self) >> UInt8(i & 7) & 1 == 1 }
         for i in 0..<columnCount where !isNull(i) && kind(i) != .bytes {
-            let cell = try reader.take(max(kind(i).width, 1))
+            let cell = try reader.readBytes(max(kind(i).width, 1))
             unsafe memcpy(fixed + 16 * i, cell.base, cell.count)
         }
         for i in 0..<columnCount where isVariable(i) {
             let word = try reader.integer(UInt32.self)
-            setBytes(i, try reader.take(Int(word & ~(1 << 31))), isBlob: word >> 31 == 1)
+            setBytes(i, try reader.readBytes(Int(word & ~(1 << 31))), isBlob: word >> 31 == 1)
         }
     }
 }

@@ -363,7 +363,7 @@ struct SlottedNode {
             page.store(UInt16(start), at: slot(n))
             page.count = n + 1
         } else {
-            source.key(i).lend { key in
+            source.key(i).withBorrowedBytes { key in
                 let done = insert(at: n, key: key, value: source.value(i), isBlob: source.isBlob(i))
                 precondition(done, "A rebuilt node has room for the entries that it was measured for.")
             }

@@ -285,7 +285,7 @@ struct TableLeaf {
                 setBit(Int(column(i).nullBitmap), slot, true)
                 continue
             }
-            fill.lend { bytes in
+            fill.withBorrowedBytes { bytes in
                 guard column(i).kind == ColumnKind.bytes.rawValue else { return patch(i, slot, bytes) }
                 let heap = page.pushHeap(bytes.count)
                 page.copy(bytes, to: heap)

@@ -8,27 +8,27 @@ extension ReaderPosition {
         try place.withLock { (place) throws(EngineError) in
             let recovery = engine.recovery
             let newest = engine.latest
-            let states = try recovery.patiently { () throws(EngineError) in
+            let states = try recovery.retryingBesideWriter { () throws(EngineError) in
                 try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
             }
             if states[0] != place.state {
                 try restart(engine, &place)
             } else {
-                let durable = try recovery.patiently { () throws(EngineError) in
+                let durable = try recovery.retryingBesideWriter { () throws(EngineError) in
                     try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
                 }
                 if durable > place.end.position {
-                    do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
+                    do throws(EngineError) { try continueReplay(engine, &place, to: durable) } catch { try restart(engine, &place) }
                 }
             }
             return engine.latest != newest
         }
     }
 
-    private func goOn(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+    private func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
         let recovery = engine.recovery
-        try engine.core.files.hold()
-        try recovery.requireKept(place.state)
+        try engine.core.files.openAllFiles()
+        try recovery.requireStateInMeta(place.state)
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
     }
 

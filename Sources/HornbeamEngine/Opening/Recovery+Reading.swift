@@ -22,7 +22,7 @@ extension Recovery {
             try fileSystem.requireFolderOrNothing(path)
             throw EngineError(.notAStore, "There is no store at this path.", path: path)
         }
-        return try patiently { () throws(EngineError) in try readOnce(from: floor) }
+        return try retryingBesideWriter { () throws(EngineError) in try readOnce(from: floor) }
     }
 
     // The numbers of attempts to open a store: beside a writer, and without one.
@@ -30,7 +30,7 @@ extension Recovery {
     private static let attemptsAlone = 3
 
     /// Calls `body` again after an error that a concurrent writer may have caused. Throws the error if it remains.
-    func patiently<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+    func retryingBesideWriter<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         var attempt = 1
         while true {
             do throws(EngineError) { return try body() } catch {
@@ -51,15 +51,15 @@ extension Recovery {
         let engine = try withReadableState(states) { (i) throws(EngineError) in
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
-                isHolding: true)
-            try files.hold()
-            try requireKept(states[i])
+                keepsFilesOpen: true)
+            try files.openAllFiles()
+            try requireStateInMeta(states[i])
             let opened = Opened(meta: meta, states: states, chosen: i, previous: nil, files: files)
             let readerPosition = ReaderPosition(states[i])
             let engine = try makeEngine(opened, readerPosition: readerPosition)
             let replayed = try replay(opened, engine, reaching: durable, upTo: isWritten ? durable : nil)
             engine.loss = replayed.loss
-            readerPosition.note(replayed.end.mark)
+            readerPosition.setEnd(replayed.end.mark)
             return engine
         }
         if !isWritten { try requireNoWriter() }
@@ -90,7 +90,7 @@ extension Recovery {
     }
 
     /// Throws unless the meta file still has a state. If it has, no file that the state needs has been removed.
-    func requireKept(_ state: MetaState) throws(EngineError) {
+    func requireStateInMeta(_ state: MetaState) throws(EngineError) {
         guard try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true).states.contains(state) else {
             throw EngineError(
                 .damaged, "The store was changed while it was opened. Try again.", path: path)

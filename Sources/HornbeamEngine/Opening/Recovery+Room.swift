@@ -47,7 +47,7 @@ extension Recovery {
     }
 
     /// Whether there may be too little space for the reserve and a log segment, so that even a delete would fail.
-    func isShortOfRoom(_ reserve: SpaceReserve) -> Bool {
+    func isShortOfSpace(_ reserve: SpaceReserve) -> Bool {
         guard !reserve.isSpent, let room = fileSystem.availableBytes(path) else { return reserve.isSpent }
         return room < options.reserveSize + 2 * options.log.firstSegmentBytes
     }

@@ -27,7 +27,7 @@ struct Recovery {
             try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
             isNew = true
         }
-        let lock = try fileSystem.lock(metaPath, noting: lockPath)
+        let lock = try fileSystem.lock(metaPath, recordingHolderIn: lockPath)
         do throws(EngineError) {
             // The file may have been replaced between opening and locking it.
             try lock.verify()
@@ -63,7 +63,7 @@ struct Recovery {
             try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
         }
         return try withReadableState(states) { (i) throws(EngineError) in
-            if i > 0 { _ = meta.disregardNewest() }
+            if i > 0 { _ = meta.discardNewest() }
             // No other process changes the folder now. It is listed for each state, since an attempt with the newer state may have changed it.
             let names = try fileSystem.list(path)
             let files = try PageFiles(
@@ -114,7 +114,7 @@ struct Recovery {
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, noted) }
         let reserve = engine.core.reserve
-        reserve.note(opened.listing ?? [])
+        reserve.recordExistingFile(opened.listing ?? [])
         var hasRecovered = false
         if isInDoubt(opened) { try confirm(opened.meta, reserve) }
         if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
@@ -127,7 +127,7 @@ struct Recovery {
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, durableHint: durableHint, listing: opened.listing,
             lock: lock, reserve: reserve)
-        if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
+        if hasRecovered, isShortOfSpace(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }
 
@@ -173,14 +173,14 @@ struct Recovery {
         _ catalogue: PageReference, _ fileTable: PageReference, _ files: PageFiles, pageSize: Int
     ) throws(EngineError) -> (StoreVersion, FileTable) {
         guard !catalogue.isEmpty else { return (.empty, FileTable()) }
-        let version = try place("catalogue", catalogue, files) { (bytes) throws(EngineError) in
+        let version = try decodeRecord("catalogue", catalogue, files) { (bytes) throws(EngineError) in
             try Catalogue.decode(bytes, pageSize: pageSize)
         }
-        return (version, try place("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
+        return (version, try decodeRecord("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
     }
 
     /// Decodes a record. Its errors name the file and the offset of the record.
-    private func place<R>(
+    private func decodeRecord<R>(
         _ name: String, _ reference: PageReference, _ files: PageFiles, _ decode: ([UInt8]) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         let bytes = try files.readBlob(reference)
@@ -221,7 +221,7 @@ struct Recovery {
                     throw error
                 }
                 // If a writer has recycled a segment meanwhile, this throws and the reader starts again. No transaction is lost in this case.
-                try requireKept(opened.state)
+                try requireStateInMeta(opened.state)
                 reason = error
             }
         }
@@ -234,7 +234,7 @@ struct Recovery {
         listing: [String]? = nil
     ) throws(EngineError) -> LogEnd {
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store, listing: listing)
-        let replay = Replay(engine, keepsEach: options.startingPoint == .lastReadable)
+        let replay = Replay(engine, publishesEach: options.startingPoint == .lastReadable)
         let end = unsafe try reader.replay(
             from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
             knownDurable: goal, upTo: limit
@@ -243,7 +243,7 @@ struct Recovery {
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
                 var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
                 // The table does not include the file in which it is stored, if that file is new.
-                for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].gain(0) }
+                for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].addBytes(0) }
                 replay.finish()
                 try engine.publishAttached(version, table, as: number)
             } else {

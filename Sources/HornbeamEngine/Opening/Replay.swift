@@ -8,13 +8,13 @@
 final class Replay {
     private let engine: Engine
     /// True if each transaction makes its own version.
-    private let keepsEach: Bool
+    private let publishesEach: Bool
     private var transaction: WriteTransaction?
     private var last = TransactionNumber.zero
 
-    init(_ engine: Engine, keepsEach: Bool) {
+    init(_ engine: Engine, publishesEach: Bool) {
         self.engine = engine
-        self.keepsEach = keepsEach
+        self.publishesEach = publishesEach
     }
 
     /// Applies one transaction. Throws `damaged` if its number does not follow the last one.
@@ -26,7 +26,7 @@ final class Replay {
         try transaction.replay(payload)
         transaction.number = number
         last = number
-        if keepsEach { finish() }
+        if publishesEach { finish() }
     }
 
     private func current() throws(EngineError) -> WriteTransaction {

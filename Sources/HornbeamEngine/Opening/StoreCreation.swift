@@ -7,8 +7,8 @@ struct StoreCreation {
     let pageSize: Int
 
     func run() throws(EngineError) {
-        let occupied = "The folder contains files but no store. Choose another path for a new store."
-        try StoreDraft(path: path, fileSystem: fileSystem, occupied: occupied).fill { (draft) throws(EngineError) in
+        let occupiedMessage = "The folder contains files but no store. Choose another path for a new store."
+        try StoreDraft(path: path, fileSystem: fileSystem, occupiedMessage: occupiedMessage).fill { (draft) throws(EngineError) in
             try writeMeta(in: draft, .random())
         }
     }
@@ -29,13 +29,13 @@ struct StoreDraft {
     let path: String
     let fileSystem: any FileSystem
     /// The error message for a path that is in use already.
-    var occupied = "The folder contains files already. Choose another path."
+    var occupiedMessage = "The folder contains files already. Choose another path."
 
     /// Calls `body` with a new folder to fill, and then renames it to the path. After an error there is no store at the path. Throws `notAStore`
     /// when the path is in use.
     func fill(_ body: (String) throws(EngineError) -> Void) throws(EngineError) {
         if try fileSystem.exists(path), try !fileSystem.list(path).isEmpty {
-            throw EngineError(.notAStore, occupied, path: path)
+            throw EngineError(.notAStore, occupiedMessage, path: path)
         }
         let draft = StoreDraft.draftPath(of: path, number: .random(in: 0 ... .max))
         try fileSystem.createDirectory(draft)

@@ -119,18 +119,18 @@ extension PageFiles {
     /// Copies the records of a blob that lie in the chosen files. Returns the new reference, or the old one if no record was copied.
     package func copyBlob(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
-        movingFrom isLeft: (PageFileNumber) -> Bool
+        movingFrom isEmptied: (PageFileNumber) -> Bool
     ) throws(EngineError) -> PageReference {
         guard reference.isBlobIndex else {
-            return isLeft(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+            return isEmptied(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
         }
         let (index, old) = try readBlobIndex(reference)
         var moved: [PageReference] = []
         for child in index.references {
-            moved.append(try copyBlob(child, to: appender, checkpoint: checkpoint, movingFrom: isLeft))
+            moved.append(try copyBlob(child, to: appender, checkpoint: checkpoint, movingFrom: isEmptied))
         }
         if moved == index.references {
-            return isLeft(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+            return isEmptied(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
         }
         var heading = old
         heading.checkpoint = checkpoint

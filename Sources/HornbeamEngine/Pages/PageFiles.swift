@@ -20,18 +20,18 @@ package final class PageFiles: Sendable {
         var nextInMemory = PageFileNumber.last
 
         /// True in a reader: files stay open, since a writer in another process may unlink them.
-        let isHolding: Bool
+        let keepsFilesOpen: Bool
 
         /// The next number of a file in memory; nil in a writer, whose new files are on disk.
         mutating func takeNumberInMemory() -> PageFileNumber? {
-            guard isHolding else { return nil }
+            guard keepsFilesOpen else { return nil }
             defer { nextInMemory = PageFileNumber(nextInMemory.rawValue - 1) }
             return nextInMemory
         }
 
         /// Removes one file without an appender from the table if the table is full. The file is closed when its last reader releases it.
         mutating func makeRoom() {
-            guard !isHolding, entries.count >= PageFiles.openFilesMax else { return }
+            guard !keepsFilesOpen, entries.count >= PageFiles.openFilesMax else { return }
             guard let idle = entries.first(where: { $0.value.appender == nil })?.key else { return }
             entries[idle] = nil
         }
@@ -52,19 +52,19 @@ package final class PageFiles: Sendable {
     /// in the folder, if the caller knows them.
     package init(
         directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
-        isHolding: Bool = false, listing: [String]? = nil
+        keepsFilesOpen: Bool = false, listing: [String]? = nil
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.salt = salt
         let names = try fileSystem.list(directory, known: listing)
         let highest = names.compactMap(PageFileNumber.init(fileName:)).max()
-        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, isHolding: isHolding))
+        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, keepsFilesOpen: keepsFilesOpen))
     }
 
-    /// Opens every existing file. With `isHolding`, the files stay open and readable after another process unlinks them. Throws `damaged`
+    /// Opens every existing file. With `keepsFilesOpen`, the files stay open and readable after another process unlinks them. Throws `damaged`
     /// when a file disappears during the call.
-    package func hold() throws(EngineError) {
+    package func openAllFiles() throws(EngineError) {
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) { _ = try handle(number) }
     }
 

@@ -168,17 +168,17 @@ import Synchronization
         guard reachedAllReaders() else { return 0 }
         var oldest = UInt64.max
         let end = ThreadNumber.end
-        for number in 0..<min(end, firstCount) { unsafe look(cells + number * Epochs.stride, &oldest) }
+        for number in 0..<min(end, firstCount) { unsafe updateOldest(cells + number * Epochs.stride, &oldest) }
         guard end > firstCount else { return oldest }
         for number in firstCount..<end {
             let (index, place) = place(number)
             // The threads of a missing chunk have never read.
-            if let chunk = unsafe chunk(index) { unsafe look(chunk + place, &oldest) }
+            if let chunk = unsafe chunk(index) { unsafe updateOldest(chunk + place, &oldest) }
         }
         return oldest
     }
 
-    private func look(_ cell: UnsafeMutablePointer<Cell>, _ oldest: inout UInt64) {
+    private func updateOldest(_ cell: UnsafeMutablePointer<Cell>, _ oldest: inout UInt64) {
         let epoch = unsafe cell.pointee.load(ordering: .sequentiallyConsistent)
         if epoch != 0, epoch < oldest { oldest = epoch }
     }

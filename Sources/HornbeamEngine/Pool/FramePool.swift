@@ -61,17 +61,17 @@ struct FrameInfo: ~Copyable {
     private struct State {
         var free: [UInt32] = []
         /// Free frames whose memory was returned to the system; highest first.
-        var cold: [UInt32] = []
+        var freeWithoutMemory: [UInt32] = []
         var limbo: [(frame: UInt32, epoch: UInt64)] = []
         var table: [UInt64: UInt32] = [:]
         /// Frames 1 ..< `end` have been used at least once.
         var end: UInt32 = 1
         var prefaulted: UInt32 = 1
         var hasHugePages = false
-        var hand: UInt32 = 1
+        var clockHand: UInt32 = 1
         /// The number of allocations before the clock runs again, after it found too few pages.
-        var patience = 0
-        var inUse: Int { Int(end) - 1 - free.count - cold.count - limbo.count }
+        var allocationsUntilClock = 0
+        var inUse: Int { Int(end) - 1 - free.count - freeWithoutMemory.count - limbo.count }
     }
 
     /// The number of frames in limbo at which they are reclaimed. Reading the epochs of all threads takes too long for fewer frames.
@@ -84,9 +84,9 @@ struct FrameInfo: ~Copyable {
     private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
     /// Smaller pools use small pages, since a huge page uses all its memory at the first access.
     private static let bytesForHugePages = 32 << 20
-    private static let framesOfALook: UInt32 = 8
+    private static let framesBeforePrefault: UInt32 = 8
     /// The number of bytes that another thread populates in advance.
-    private static let bytesAhead = 16 << 20
+    private static let prefaultBytes = 16 << 20
 
     /// - Parameters:
     ///   - bytes: The goal for the memory in use.
@@ -112,7 +112,7 @@ struct FrameInfo: ~Copyable {
     deinit {
         let end = Int(state.withLock { $0.end })
         prefaulter.stop()
-        memory.giveUp(framesUsed: end)
+        memory.saveOrUnmap(framesUsed: end)
         unsafe infos.deinitialize(count: end)
         unsafe infos.deallocate()
     }
@@ -178,7 +178,7 @@ struct FrameInfo: ~Copyable {
         if state.inUse >= capacity { makeRoom(&state) }
         if let frame = state.free.popLast() { return frame }
         if state.limbo.count >= FramePool.reclaimedAtOnce { reclaim(&state) }
-        if let frame = state.free.popLast() ?? state.cold.popLast() { return frame }
+        if let frame = state.free.popLast() ?? state.freeWithoutMemory.popLast() { return frame }
         guard state.end <= UInt32(maximum) else {
             runClock(&state, wanted: 32)
             reclaim(&state)
@@ -194,10 +194,10 @@ struct FrameInfo: ~Copyable {
     ///
     /// While a reader stays in its epoch for long, evicted frames stay in limbo and others come into use. Their memory is released later.
     private func makeRoom(_ state: inout State) {
-        guard state.patience == 0 else { return state.patience -= 1 }
+        guard state.allocationsUntilClock == 0 else { return state.allocationsUntilClock -= 1 }
         runClock(&state, wanted: 32)
         reclaim(&state)
-        if state.free.count > capacity / 8 { giveBack(&state, downTo: state.inUse + capacity / 16) }
+        if state.free.count > capacity / 8 { returnMemory(&state, downTo: state.inUse + capacity / 16) }
     }
 
     /// Populates the memory of the next frames in one call, since otherwise the first access to each page is a page fault. For a large pool,
@@ -205,10 +205,10 @@ struct FrameInfo: ~Copyable {
     private func prefault(_ state: inout State) {
         // The first frames are not populated in advance, and then few: a short use of a store reads few pages, and clearing unused memory
         // would take longer than reading them.
-        guard state.end >= FramePool.framesOfALook else { return }
+        guard state.end >= FramePool.framesBeforePrefault else { return }
         let left = Int(state.prefaulted) - Int(state.end)
-        let ahead = min(FramePool.bytesAhead / pageSize, capacity - Int(state.prefaulted))
-        if left < ahead / 2, Int(state.end) * pageSize >= FramePool.bytesAhead, Cores.count > 1,
+        let ahead = min(FramePool.prefaultBytes / pageSize, capacity - Int(state.prefaulted))
+        if left < ahead / 2, Int(state.end) * pageSize >= FramePool.prefaultBytes, Cores.count > 1,
             unsafe prefaulter.begin(base + Int(state.prefaulted) * pageSize, ahead * pageSize)
         {
             state.prefaulted += UInt32(ahead)
@@ -253,18 +253,18 @@ struct FrameInfo: ~Copyable {
         var steps = 2 * Int(state.end)
         while found < wanted, steps > 0 {
             steps -= 1
-            state.hand = state.hand + 1 < state.end ? state.hand + 1 : 1
-            let frame = state.hand
+            state.clockHand = state.clockHand + 1 < state.end ? state.clockHand + 1 : 1
+            let frame = state.clockHand
             guard unsafe infos[Int(frame)].isEvictable else { continue }
             if unsafe infos[Int(frame)].isRecent.exchange(false, ordering: .relaxed) { continue }
-            withdraw(frame, &state)
+            unpublish(frame, &state)
             found += 1
         }
-        if found < wanted { state.patience = capacity / 4 }
+        if found < wanted { state.allocationsUntilClock = capacity / 4 }
     }
 
     /// Unpublishes a frame and puts it in limbo.
-    private func withdraw(_ frame: UInt32, _ state: inout State) {
+    private func unpublish(_ frame: UInt32, _ state: inout State) {
         assert(frame > 0 && frame < state.end, "A frame in use has been taken before.")
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
         if address != 0 {
@@ -280,7 +280,7 @@ struct FrameInfo: ~Copyable {
     func release(_ retired: [RetiredFrame]) {
         guard !retired.isEmpty else { return }
         state.withLock { state in
-            for item in retired where holds(item) { withdraw(item.frame, &state) }
+            for item in retired where holds(item) { unpublish(item.frame, &state) }
         }
     }
 
@@ -292,7 +292,7 @@ struct FrameInfo: ~Copyable {
     }
 
     /// Cancels the retirement of nodes that an undone transaction had replaced.
-    func revive(_ retired: [RetiredFrame]) {
+    func cancelRetirement(_ retired: [RetiredFrame]) {
         for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
 
@@ -311,23 +311,23 @@ struct FrameInfo: ~Copyable {
         state.withLock { state in
             if state.inUse > capacity { runClock(&state, wanted: state.inUse - capacity) }
             reclaim(&state)
-            giveBack(&state, downTo: max(capacity, state.inUse + capacity / 4))
+            returnMemory(&state, downTo: max(capacity, state.inUse + capacity / 4))
         }
     }
 
     /// Returns the memory of the highest free frames, so that at most `count` frames have memory.
-    private func giveBack(_ state: inout State, downTo count: Int) {
-        let excess = min(Int(state.end) - 1 - state.cold.count - count, state.free.count)
+    private func returnMemory(_ state: inout State, downTo count: Int) {
+        let excess = min(Int(state.end) - 1 - state.freeWithoutMemory.count - count, state.free.count)
         guard excess > 0 else { return }
         state.free.sort(by: >)
-        giveBack(state.free.prefix(excess))
-        state.cold.append(contentsOf: state.free.prefix(excess))
-        state.cold.sort(by: >)
+        returnMemory(state.free.prefix(excess))
+        state.freeWithoutMemory.append(contentsOf: state.free.prefix(excess))
+        state.freeWithoutMemory.sort(by: >)
         state.free.removeFirst(excess)
     }
 
     /// Returns the memory of free frames. The numbers must be in descending order.
-    private func giveBack(_ frames: ArraySlice<UInt32>) {
+    private func returnMemory(_ frames: ArraySlice<UInt32>) {
         var rest = frames
         while let last = rest.first {
             var first = last
@@ -348,7 +348,7 @@ struct FrameInfo: ~Copyable {
     /// reuses memory. New memory costs page faults, which take much longer than a copy.
     func evict(_ frames: [UInt32]) {
         state.withLock { state in
-            for frame in frames where unsafe infos[Int(frame)].isEvictable { withdraw(frame, &state) }
+            for frame in frames where unsafe infos[Int(frame)].isEvictable { unpublish(frame, &state) }
         }
     }
 
@@ -397,7 +397,7 @@ struct FrameInfo: ~Copyable {
 
     /// True if `count` frames are free now, without eviction. Other threads may use them before the caller.
     func hasRoom(for count: Int) -> Bool {
-        state.withLock { $0.free.count + $0.cold.count + maximum + 1 - Int($0.end) >= count }
+        state.withLock { $0.free.count + $0.freeWithoutMemory.count + maximum + 1 - Int($0.end) >= count }
     }
 
     /// True when three quarters of the maximum number of frames cannot be evicted.

@@ -6,7 +6,7 @@
 import Glibc
 internal import HornbeamThreads
 
-/// Reserved address space. One pool owns it until it calls `giveUp`.
+/// Reserved address space. One pool owns it until it calls `saveOrUnmap`.
 @safe struct PoolMemory: Sendable {
     nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init
     private let bytes: Int
@@ -15,7 +15,7 @@ internal import HornbeamThreads
 
     static let hugePageBytes = 2 << 20
     /// The largest number of used frames with which a mapping is saved for the next pool.
-    private static let framesKept = 32
+    private static let reusableFramesMax = 32
     private static let spare = Guarded<PoolMemory?>(nil)
 
     /// Reserves memory, or returns a saved mapping of the same size. Nil if the system refuses. The content of the memory is undefined.
@@ -39,12 +39,12 @@ internal import HornbeamThreads
     }
 
     /// Saves the mapping for the next pool, or unmaps it if the pool used many frames.
-    func giveUp(framesUsed: Int) {
-        var superfluous: PoolMemory? = self
-        if framesUsed <= PoolMemory.framesKept {
-            PoolMemory.spare.withLock { swap(&$0, &superfluous) }
+    func saveOrUnmap(framesUsed: Int) {
+        var toUnmap: PoolMemory? = self
+        if framesUsed <= PoolMemory.reusableFramesMax {
+            PoolMemory.spare.withLock { swap(&$0, &toUnmap) }
         }
-        guard let superfluous else { return }
-        unsafe munmap(superfluous.mapping, superfluous.bytes)
+        guard let toUnmap else { return }
+        unsafe munmap(toUnmap.mapping, toUnmap.bytes)
     }
 }

@@ -59,9 +59,9 @@ package struct ReadableTree: Sendable {
                 for i in 0..<leaf.count {
                     let key = leaf.key(i)
                     let value = try pool.files.readableValue(leaf, i)
-                    try key.lend { key throws(EngineError) in
+                    try key.withBorrowedBytes { key throws(EngineError) in
                         guard let value else { return unsafe try body(unsafe key.buffer, nil) }
-                        try value.lend { value throws(EngineError) in unsafe try body(unsafe key.buffer, unsafe value.buffer) }
+                        try value.withBorrowedBytes { value throws(EngineError) in unsafe try body(unsafe key.buffer, unsafe value.buffer) }
                     }
                 }
             }
@@ -117,13 +117,13 @@ private struct ReadableWalk {
             }
         } catch {
             guard error.code == .damaged else { throw error }
-            return try leaveGap(link, level, range, error)
+            return try recordGap(link, level, range, error)
         }
         if below < 0 { return tree.leaves.append(link) }
         for link in links { try visit(link.child, level: below, link.range) }
     }
 
-    private mutating func leaveGap(
+    private mutating func recordGap(
         _ link: PageReference, _ level: Int?, _ range: KeyRange, _ error: EngineError
     ) throws(EngineError) {
         var gap = UnreadablePart(

@@ -5,7 +5,7 @@ import HornbeamThreads
 extension SpaceAccount {
     /// Files without live bytes that only versions before `horizon` contain. Omits files that one of the `readers` needs, and the files in
     /// `needed`.
-    func disposable(
+    func unneededFiles(
         horizon: TransactionNumber, readers: [TransactionNumber], needed: Set<PageFileNumber>
     ) -> [PageFileNumber] {
         let (table, born) = tableAndBirths

@@ -16,7 +16,7 @@ struct FileTable: Sendable, Equatable {
         var emptySince: UInt64 = .max
 
         /// Adds the bytes of a new page. The file counts as needed from then on, even if the page is dead already.
-        mutating func gain(_ bytes: Int) {
+        mutating func addBytes(_ bytes: Int) {
             live += Int64(bytes)
             emptySince = .max
         }
@@ -38,7 +38,7 @@ struct FileTable: Sendable, Equatable {
     }
 
     static func decode(_ bytes: [UInt8]) throws(EngineError) -> FileTable {
-        try bytes.lend { raw throws(EngineError) in
+        try bytes.withBorrowedBytes { raw throws(EngineError) in
             var reader = ByteReader(raw)
             var table = FileTable()
             var last: PageFileNumber?
@@ -69,7 +69,7 @@ final class SpaceAccount: Sendable {
     let files: PageFiles
     let policy: SpacePolicy
     private let state: Guarded<State>
-    private let quartersBehind = Atomic(0)
+    private let lagInQuarters = Atomic(0)
 
     private struct State {
         var table: FileTable {
@@ -117,10 +117,10 @@ final class SpaceAccount: Sendable {
             )
         }
         var entries = table.entries
-        for page in written { entries[page.file, default: .init()].gain(page.recordBytes) }
+        for page in written { entries[page.file, default: .init()].addBytes(page.recordBytes) }
         for blob in newBlobs {
             try files.forEachBlobPage(blob) { page throws(EngineError) in
-                entries[page.file, default: .init()].gain(page.recordBytes)
+                entries[page.file, default: .init()].addBytes(page.recordBytes)
             }
         }
         for page in dead { entries[page.file, default: .init()].live -= Int64(page.recordBytes) }
@@ -178,7 +178,7 @@ final class SpaceAccount: Sendable {
     private func setReplaced(_ bytes: Int, _ state: inout State) {
         assert(bytes >= 0, "Replaced bytes are never negative.")
         state.replaced = bytes
-        quartersBehind.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
+        lagInQuarters.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
     }
 
     /// Removes a page file from the table.
@@ -214,7 +214,7 @@ final class SpaceAccount: Sendable {
     }
 
     /// The lag of checkpoints behind commits (`SpacePolicy.lag`). Reads it without a lock.
-    var lag: Int { quartersBehind.load(ordering: .relaxed) }
+    var lag: Int { lagInQuarters.load(ordering: .relaxed) }
 
     /// True if a checkpoint may be throttled.
     var mayThrottle: Bool { state.withLock { policy.mayThrottle(replaced: $0.replaced, live: $0.live) } }

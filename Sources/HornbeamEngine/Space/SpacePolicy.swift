@@ -48,29 +48,29 @@ struct SpacePolicy: Sendable {
 
     /// True if a checkpoint is due. `replaced` and `logged` count the bytes since the last one.
     func isCheckpointDue(replaced: Int, logged: Int, live: Int) -> Bool {
-        let most = replacedMost(live: live)
-        return replaced > most || logged > loggedMost(besides: replaced, of: most)
+        let most = replacedBytesMax(live: live)
+        return replaced > most || logged > loggedBytesMax(besides: replaced, of: most)
     }
 
     /// True if the log is much longer than the length at which a checkpoint is due: commits are faster than checkpoints.
     func isLogOverdue(replaced: Int, logged: Int, live: Int) -> Bool {
-        logged / 2 > loggedMost(besides: replaced, of: replacedMost(live: live))
+        logged / 2 > loggedBytesMax(besides: replaced, of: replacedBytesMax(live: live))
     }
 
     /// True if a checkpoint may be throttled: fewer bytes were replaced than 5/4 of the number at which it is due.
-    func mayThrottle(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
+    func mayThrottle(replaced: Int, live: Int) -> Bool { replaced < replacedBytesMax(live: live) / 4 * 5 }
 
     /// The lag of checkpoints behind commits: the quarters by which the replaced bytes exceed 6/4 of the number at which a checkpoint is due.
     func lag(replaced: Int, live: Int) -> Int {
-        let quarter = replacedMost(live: live) / 4
+        let quarter = replacedBytesMax(live: live) / 4
         return max((replaced - 6 * quarter) / quarter, 0)
     }
 
-    private func replacedMost(live: Int) -> Int {
+    private func replacedBytesMax(live: Int) -> Int {
         max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
     }
 
-    private func loggedMost(besides replaced: Int, of most: Int) -> Int {
+    private func loggedBytesMax(besides replaced: Int, of most: Int) -> Int {
         min(max((most - replaced) / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
@@ -80,27 +80,27 @@ struct SpacePolicy: Sendable {
     }
 
     /// True if there are more dead bytes than permitted.
-    func isOverdue(_ files: [File], isFull: Bool = false) -> Bool {
+    func isOverdue(_ files: [File], isDiskFull: Bool = false) -> Bool {
         let (live, dead) = SpacePolicy.sums(files)
-        return dead > (isFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
+        return dead > (isDiskFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
     }
 
     /// The files to empty, those with the smallest share of live bytes first; empty if no cleaning is due.
-    /// `budget`: the limit of live bytes to move, which the first file may exceed. `isFull`: whether the disk is full.
-    func victims(among files: [File], budget: Int, isFull: Bool = false) -> [File] {
+    /// `budget`: the limit of live bytes to move, which the first file may exceed. `isDiskFull`: whether the disk is full.
+    func victims(among files: [File], budget: Int, isDiskFull: Bool = false) -> [File] {
         let (live, dead) = SpacePolicy.sums(files)
-        if isOverdue(files, isFull: isFull) {
-            let goal = isFull ? dead : dead - live / 100 * SpacePolicy.deadPercentGoal
+        if isOverdue(files, isDiskFull: isDiskFull) {
+            let goal = isDiskFull ? dead : dead - live / 100 * SpacePolicy.deadPercentGoal
             let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
-            return SpacePolicy.take(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
+            return SpacePolicy.firstFiles(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
         }
         guard files.count > SpacePolicy.filesMax else { return [] }
         let small = files.filter { $0.bytes < fileSizeLimit(live: live) / 4 }.sorted { $0.bytes < $1.bytes }
-        return SpacePolicy.take(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
+        return SpacePolicy.firstFiles(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
     }
 
     /// The first files, until their dead bytes reach the goal or their live bytes reach the budget.
-    private static func take(_ files: [File], goal: Int, budget: Int) -> [File] {
+    private static func firstFiles(_ files: [File], goal: Int, budget: Int) -> [File] {
         var taken: [File] = []
         var won = 0
         var moved = 0

@@ -49,7 +49,7 @@ package final class SpaceReserve: Sendable {
             guard bytes > 0, !state.isThere, !state.hasEnded else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
-            guard isStoreThere else { return }
+            guard isStorePresent else { return }
             // Its blocks count as free.
             if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
@@ -81,7 +81,7 @@ package final class SpaceReserve: Sendable {
     /// Removes the reserve, including one from before a crash, so that its space can be used. False if there is none.
     func release() -> Bool {
         state.withLock { state in
-            guard state.isThere || state.isLeftOver, isStoreThere else { return false }
+            guard state.isThere || state.isLeftOver, isStorePresent else { return false }
             let isGone = removeFile()
             state.isThere = false
             state.isLeftOver = !isGone
@@ -92,7 +92,7 @@ package final class SpaceReserve: Sendable {
     }
 
     /// False if the store's folder was removed or replaced: a reserve at its path may belong to another store.
-    private var isStoreThere: Bool {
+    private var isStorePresent: Bool {
         do throws(EngineError) { try lock?.verify() } catch { return false }
         return true
     }
@@ -104,7 +104,7 @@ package final class SpaceReserve: Sendable {
     }
 
     /// Records whether the folder held a reserve when the store was opened.
-    func note(_ names: [String]) {
+    func recordExistingFile(_ names: [String]) {
         let isLeftOver = names.contains(SpaceReserve.fileName)
         state.withLock { $0.isLeftOver = isLeftOver }
     }
@@ -113,7 +113,7 @@ package final class SpaceReserve: Sendable {
     func end(removes: Bool) {
         state.withLock { state in
             state.hasEnded = true
-            guard removes, state.isThere || state.isLeftOver, isStoreThere else { return }
+            guard removes, state.isThere || state.isLeftOver, isStorePresent else { return }
             _ = removeFile()
             (state.isThere, state.isLeftOver) = (false, false)
         }

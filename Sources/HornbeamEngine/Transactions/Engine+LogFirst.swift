@@ -2,14 +2,14 @@
 
 extension Engine {
     /// The number of frames that deferred changes may need. Each change copies the path to a leaf, and may split all nodes on it.
-    private static let framesOfSmall = 256
+    private static let framesOfDeferredChanges = 256
 
     /// Commits a transaction with deferred changes, and applies them while the device writes the log. Returns nil, and does nothing, if the
     /// transaction must take the usual path. The caller has the turn, which ends here unless the result is nil.
     func commitLogFirst(
         _ transaction: WriteTransaction, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber? {
-        guard transaction.isDeferred, !core.reserve.isSpent, core.pool.hasRoom(for: Engine.framesOfSmall) else { return nil }
+        guard transaction.isDeferred, !core.reserve.isSpent, core.pool.hasRoom(for: Engine.framesOfDeferredChanges) else { return nil }
         let payload = transaction.redo.bytes
         let logged = TransactionRecord(number: transaction.number, payload: payload, frees: false)
         let mark: LogMark

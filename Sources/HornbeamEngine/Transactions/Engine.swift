@@ -33,7 +33,7 @@ package final class Engine: Sendable {
     let readerPosition: ReaderPosition?
     let state: Guarded<State>
     let maintenance: Maintenance
-    let logKeeper: Maintenance
+    let logMaintenance: Maintenance
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
     /// Bytes that were free on the disk at the last check.
@@ -67,7 +67,7 @@ package final class Engine: Sendable {
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance(mayStart: options.mayStartThread)
-        logKeeper = Maintenance(mayStart: options.mayStartThread)
+        logMaintenance = Maintenance(mayStart: options.mayStartThread)
     }
 
     deinit {
@@ -75,7 +75,7 @@ package final class Engine: Sendable {
         guard forks == ProcessForks.count else { return }
         core.pipeline.endThrottling()
         maintenance.stop()
-        logKeeper.stop()
+        logMaintenance.stop()
         state.withLock { $0.lock }?.release()
     }
 
@@ -300,8 +300,8 @@ package final class Engine: Sendable {
         try requireOwnProcess()
         core.pipeline.endThrottling()
         maintenance.stop()
-        logKeeper.stop()
-        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isAsOpened {
+        logMaintenance.stop()
+        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isUnchangedSinceOpening {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
@@ -328,12 +328,12 @@ package final class Engine: Sendable {
         }
         core.reserve.end(removes: true)
         // Tests executed transactions, not written ones, since the last commit may not be written to the log yet.
-        if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
+        if !isUnchangedSinceOpening { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }
 
     /// True if nothing was committed since the opening, and the newest checkpoint needs no log.
-    private var isAsOpened: Bool {
+    private var isUnchangedSinceOpening: Bool {
         let latest = checkpointer.latest
         return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction
     }

@@ -46,7 +46,7 @@ import Glibc
     private func noteShared(_ key: Bytes) {
         guard shared > 0 else { return }
         guard let first = entries.first else { return shared = key.count }
-        shared = min(shared, bytes.lend { self.key(first, $0).commonPrefix(key) })
+        shared = min(shared, bytes.withBorrowedBytes { self.key(first, $0).commonPrefix(key) })
     }
 
     private func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
@@ -61,7 +61,7 @@ import Glibc
 
     /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
     private func sort() {
-        bytes.lend { bytes in
+        bytes.withBorrowedBytes { bytes in
             for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
             sortByHeads()
             sortEqualHeads(bytes)
@@ -107,7 +107,7 @@ import Glibc
     ) throws(EngineError) -> Int? {
         sort()
         let entries = entries
-        return try bytes.lend { (bytes) throws(EngineError) -> Int? in
+        return try bytes.withBorrowedBytes { (bytes) throws(EngineError) -> Int? in
             for entry in entries {
                 guard unsafe try !body(unsafe key(entry, bytes).buffer, unsafe value(entry, bytes).buffer) else { continue }
                 return entries.reduce(0) { $0 + ($1.start < entry.start ? 1 : 0) }

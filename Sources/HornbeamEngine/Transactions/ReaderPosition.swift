@@ -16,5 +16,5 @@ final class ReaderPosition: Sendable {
         place = Guarded(Place(state: state, end: state.log))
     }
 
-    func note(_ end: LogMark) { place.withLock { $0.end = end } }
+    func setEnd(_ end: LogMark) { place.withLock { $0.end = end } }
 }

@@ -77,7 +77,7 @@ extension WriteTransaction {
         deferred.isOver = true
         guard deferred.count > 0 else { return }
         let recorded = redo.bytes
-        try recorded.lend { bytes throws(EngineError) in try apply(bytes.dropFirst(deferred.start)) }
+        try recorded.withBorrowedBytes { bytes throws(EngineError) in try apply(bytes.dropFirst(deferred.start)) }
     }
 
     private func apply(_ recorded: Bytes) throws(EngineError) {

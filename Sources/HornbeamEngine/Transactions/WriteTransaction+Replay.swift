@@ -26,7 +26,7 @@ extension WriteTransaction {
         case .put:
             try replayPut(tree, &reader)
         case .delete:
-            _ = try delete(try reader.take(Int(try reader.integer(UInt16.self))), from: tree)
+            _ = try delete(try reader.readBytes(Int(try reader.integer(UInt16.self))), from: tree)
         case .putRow:
             let key = try reader.integer(UInt64.self)
             try replayRow(tree, key, &reader)
@@ -58,17 +58,17 @@ extension WriteTransaction {
         let isBlob = try reader.integer(UInt8.self) == 1
         let keyLength = Int(try reader.integer(UInt16.self))
         let valueLength = Int(try reader.integer(UInt32.self))
-        let key = try reader.take(keyLength)
-        try replayPut(tree, key, try reader.take(valueLength), isBlob: isBlob)
+        let key = try reader.readBytes(keyLength)
+        try replayPut(tree, key, try reader.readBytes(valueLength), isBlob: isBlob)
     }
 
     private func replayPatch(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
         let column = ColumnID(try reader.integer(UInt32.self))
         let width = Int(try reader.integer(UInt8.self))
         let keys = try reader.keys()
-        let bits = try reader.take((keys.count + 7) / 8)
+        let bits = try reader.readBytes((keys.count + 7) / 8)
         let nulls = keys.indices.map { bits.load($0 >> 3, as: UInt8.self) >> UInt8($0 & 7) & 1 == 1 }
-        let cells = try reader.take(width * keys.count)
+        let cells = try reader.readBytes(width * keys.count)
         guard let position = try layout(of: tree).columns.firstIndex(where: { $0.id == column }) else {
             throw EngineError(.damaged, "The log patches column \(column) of tree \(tree), which has no such column.")
         }

@@ -8,10 +8,10 @@ extension WriteTransaction {
         for change in changes { try require(change, fits: columns[change.column], of: table) }
         guard !rows.isEmpty else { return }
         let editor = try editor(table)
-        try inSteps { () throws(EngineError) in
+        try mutateInSteps { () throws(EngineError) in
             // Sparse leaves are not merged, since the change does not make leaves emptier.
             for rest in try editor.alter(rows, changes) where rest.isUnfit {
-                try mutate { () throws(EngineError) in try editor.alterUnfit(rest, rows, changes) }
+                try mutate { () throws(EngineError) in try editor.alterRemainder(rest, rows, changes) }
             }
         }
         redo.alter(table, rows, changes, columns)
@@ -32,7 +32,7 @@ extension WriteTransaction {
         _ = try layout(of: table)
         let editor = try editor(table)
         guard !rows.isEmpty else { return }
-        try inSteps { () throws(EngineError) in
+        try mutateInSteps { () throws(EngineError) in
             for rest in try editor.delete(rows) {
                 try mutate { () throws(EngineError) in
                     if rest.isUnfit {
@@ -53,7 +53,7 @@ extension WriteTransaction {
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(index) is a table, not an index.") }
         guard !rows.isEmpty else { return }
         let keys = RowKeySet(rows)
-        try inSteps { () throws(EngineError) in
+        try mutateInSteps { () throws(EngineError) in
             for rest in try editor.deleteEntries(of: keys, at: place) {
                 try mutate { () throws(EngineError) in
                     try editor.finish(rest) { editor.joinSlotted($0, $1, separator: nil) }

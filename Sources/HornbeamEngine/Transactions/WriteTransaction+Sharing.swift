@@ -9,7 +9,7 @@ extension WriteTransaction {
     private static let sharedBytesMax = 64 << 10
 
     /// True if another transaction can share this version: the changes so far are few, and the redo contains all of them.
-    package var canGoOn: Bool {
+    package var canAddTransaction: Bool {
         !redo.isAbandoned && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
     }
 
@@ -21,8 +21,8 @@ extension WriteTransaction {
     ///
     /// - Parameter published: Called with the number of the ended transaction when its version is published, before `commit` returns.
     /// - Returns: The number of the newest transaction with changes.
-    package func goOn(published: (@Sendable (TransactionNumber) -> Void)?) throws(EngineError) -> TransactionNumber {
-        precondition(canGoOn, "A transaction that is large or has large values is committed by itself.")
+    package func endAndBeginNext(published: (@Sendable (TransactionNumber) -> Void)?) throws(EngineError) -> TransactionNumber {
+        precondition(canAddTransaction, "A transaction that is large or has large values is committed by itself.")
         try applyDeferred()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
         assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
@@ -39,7 +39,7 @@ extension WriteTransaction {
     /// If the current transaction has no changes, continues the last ended transaction instead, so that the version gets its number.
     ///
     /// - Returns: The `published` callback of that transaction; nil if there was none.
-    func reopenLast() -> (@Sendable (TransactionNumber) -> Void)?? {
+    func continueLastEnded() -> (@Sendable (TransactionNumber) -> Void)?? {
         guard redo.bytes.isEmpty, !redo.isAbandoned, let last = ended.popLast() else { return nil }
         redo.bytes = last.payload
         number = last.number

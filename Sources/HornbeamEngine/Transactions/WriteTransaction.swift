@@ -157,8 +157,8 @@ package final class WriteTransaction {
     }
 
     package func put(_ key: [UInt8], _ value: [UInt8], in index: TreeID) throws(EngineError) {
-        try key.lend { key throws(EngineError) in
-            try value.lend { value throws(EngineError) in _ = try put(key, value, in: index, onlyNew: false) }
+        try key.withBorrowedBytes { key throws(EngineError) in
+            try value.withBorrowedBytes { value throws(EngineError) in _ = try put(key, value, in: index, onlyNew: false) }
         }
     }
 
@@ -170,8 +170,8 @@ package final class WriteTransaction {
     }
 
     package func putNew(_ key: [UInt8], _ value: [UInt8], in index: TreeID) throws(EngineError) -> Bool {
-        try key.lend { key throws(EngineError) in
-            try value.lend { value throws(EngineError) in try put(key, value, in: index, onlyNew: true) }
+        try key.withBorrowedBytes { key throws(EngineError) in
+            try value.withBorrowedBytes { value throws(EngineError) in try put(key, value, in: index, onlyNew: true) }
         }
     }
 
@@ -180,7 +180,7 @@ package final class WriteTransaction {
     }
 
     package func delete(_ key: [UInt8], from index: TreeID) throws(EngineError) -> Bool {
-        try key.lend { key throws(EngineError) in try delete(key, from: index) }
+        try key.withBorrowedBytes { key throws(EngineError) in try delete(key, from: index) }
     }
 
     private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
@@ -198,7 +198,7 @@ package final class WriteTransaction {
             var reference = try engine.appendBlob(value, tree: index)
             ledger.newBlobs.append(reference)
             let bytes = unsafe withUnsafeBytes(of: &reference) { unsafe Array($0) }
-            return try bytes.lend { cell throws(EngineError) in
+            return try bytes.withBorrowedBytes { cell throws(EngineError) in
                 try store(editor, key, cell, isBlob: true, onlyNew: onlyNew)
             }
         }
@@ -242,7 +242,7 @@ package final class WriteTransaction {
     @discardableResult
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) -> Bool {
         let editor = try self.table(editing: table)
-        guard editor.layouts!.approves(row) else {
+        guard editor.layouts!.hasCurrentLayout(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
         let current = editor.layouts!.current
@@ -382,11 +382,11 @@ package final class WriteTransaction {
     func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
-        return try inSteps(change)
+        return try mutateInSteps(change)
     }
 
     /// The same for a change that enters an epoch itself in each of its steps, so that frames can be freed in between.
-    func inSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
+    func mutateInSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         try applyDeferred()
         do throws(EngineError) { return try change() } catch {
             hasFailed = true
@@ -421,7 +421,7 @@ package final class WriteTransaction {
             abort()
             throw error
         }
-        let published = reopenLast() ?? published
+        let published = continueLastEnded() ?? published
         defer { isOpen = false }
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }

@@ -15,13 +15,13 @@ package struct IndexView: Sendable {
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
         var result: R?
-        unsafe try lendValue(of: key) { value throws(EngineError) in result = unsafe try body(value) }
+        unsafe try readValue(of: key) { value throws(EngineError) in result = unsafe try body(value) }
         return result
     }
 
     /// The implementation of `withValue` without a generic parameter, since calls of generic functions in another module are slow.
     @usableFromInline
-    package func lendValue(
+    package func readValue(
         of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
     ) throws(EngineError) {
         _ = try withValue(unsafe Bytes(key)) { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
@@ -34,21 +34,21 @@ package struct IndexView: Sendable {
             let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
             let (index, found) = leaf.lowerBound(key)
             guard found else { return nil }
-            return try lendValue(leaf, index, body)
+            return try readValue(leaf, index, body)
         }
     }
 
-    private func lendValue<R>(
+    private func readValue<R>(
         _ leaf: SlottedNode, _ i: Int, _ body: (Bytes) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         guard leaf.isBlob(i) else { return try body(leaf.value(i)) }
         let whole = try root.pool.files.readBlob(leaf.value(i).load(0, as: PageReference.self))
-        return try whole.lend(body)
+        return try whole.withBorrowedBytes(body)
     }
 
     /// The value of a key; nil if the index lacks the key.
     package func get(_ key: [UInt8]) throws(EngineError) -> [UInt8]? {
-        try key.lend { bytes throws(EngineError) in
+        try key.withBorrowedBytes { bytes throws(EngineError) in
             try withValue(bytes) { value throws(EngineError) in value.array }
         }
     }
@@ -64,7 +64,7 @@ package struct IndexView: Sendable {
     /// The number of entries with smaller keys. O(log n).
     package func rank(of key: [UInt8]) throws(EngineError) -> Int {
         guard !root.reference.isEmpty else { return 0 }
-        return try key.lend { bytes throws(EngineError) in
+        return try key.withBorrowedBytes { bytes throws(EngineError) in
             try root.reading { () throws(EngineError) in
                 let (before, frame) = try root.rank { $0.childIndex(for: bytes) }
                 return before + SlottedNode(root.pool.page(frame)).lowerBound(bytes).index
@@ -84,7 +84,7 @@ package struct IndexView: Sendable {
         return try root.reading { () throws(EngineError) in
             let (frame, index) = try root.position(n)
             let leaf = SlottedNode(root.pool.page(frame))
-            return (leaf.key(index), try lendValue(leaf, index) { value throws(EngineError) in value.array })
+            return (leaf.key(index), try readValue(leaf, index) { value throws(EngineError) in value.array })
         }
     }
 
@@ -97,7 +97,7 @@ package struct IndexView: Sendable {
         try walk(range, reversed, skipped) { leaf, entries throws(EngineError) in
             try leaf.forEach(entries, reversed: reversed) { key, i throws(EngineError) in
                 if leaf.isBlob(i) {
-                    return try lendValue(leaf, i) { value throws(EngineError) in
+                    return try readValue(leaf, i) { value throws(EngineError) in
                         unsafe try body(unsafe key.buffer, unsafe value.buffer)
                     }
                 }
@@ -158,14 +158,14 @@ package struct IndexView: Sendable {
         try root.reading { () throws(EngineError) in
             var walk = TreeWalk(root)
             var next: UInt32? = try walk.descend { node in
-                if reversed { return range.upper.map { $0.lend { node.childIndex(for: $0) } } ?? node.count - 1 }
-                return range.lower.isEmpty ? 0 : range.lower.lend { node.childIndex(for: $0) }
+                if reversed { return range.upper.map { $0.withBorrowedBytes { node.childIndex(for: $0) } } ?? node.count - 1 }
+                return range.lower.isEmpty ? 0 : range.lower.withBorrowedBytes { node.childIndex(for: $0) }
             }
             var visited = 0
             while let frame = next {
                 let leaf = SlottedNode(root.pool.page(frame))
-                let start = range.lower.isEmpty ? 0 : range.lower.lend { leaf.lowerBound($0).index }
-                let end = range.upper.map { $0.lend { leaf.lowerBound($0).index } } ?? leaf.count
+                let start = range.lower.isEmpty ? 0 : range.lower.withBorrowedBytes { leaf.lowerBound($0).index }
+                let end = range.upper.map { $0.withBorrowedBytes { leaf.lowerBound($0).index } } ?? leaf.count
                 if end - start > leaf.count / 2 { leaf.touchAll() }
                 if start < end, try !visit(leaf, start..<end) { return nil }
                 if reversed ? start > 0 : end < leaf.count { return nil }

@@ -22,7 +22,7 @@ extension LeafView {
     ///
     /// Tests only rows whose bit is set. Returns false at the first blob, and for a leaf without the column. Then the bits that it has cleared
     /// are correct, and the caller must test the other rows one by one.
-    package func keepRows(_ words: inout [UInt64], endingWith tail: CellTail, in column: Int) -> Bool {
+    package func filterRows(_ words: inout [UInt64], endingWith tail: CellTail, in column: Int) -> Bool {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return false }
         let cells = unsafe page.base + (columnsStart + capacity * Int(c.fixedBefore))

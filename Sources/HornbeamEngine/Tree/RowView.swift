@@ -157,7 +157,7 @@ package struct RowView {
     func fixedFill<T: BitwiseCopyable>(_ column: Int) -> T {
         var bytes = leaf.fill(column) ?? []
         bytes += [UInt8](repeating: 0, count: max(MemoryLayout<T>.size - bytes.count, 0))
-        return bytes.lend { $0.load(0, as: T.self) }
+        return bytes.withBorrowedBytes { $0.load(0, as: T.self) }
     }
 
     /// A bit cell; false when null.
@@ -186,7 +186,7 @@ package struct RowView {
     func withArray<R>(
         _ array: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        try array.lend { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
+        try array.withBorrowedBytes { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
     }
 
     /// A variable cell as text. Invalid UTF-8 is repaired.

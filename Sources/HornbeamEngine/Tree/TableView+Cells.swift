@@ -29,14 +29,14 @@ package enum TextCell: Sendable {
     case text(String)
 }
 
-/// Bytes of a page, valid until the same thread calls `giveBack` with `reader`. The type has three words, which are passed in registers.
+/// Bytes of a page, valid until the same thread calls `endBorrowing` with `reader`. The type has three words, which are passed in registers.
 @safe package struct BorrowedBytes {
     package let start: UnsafeRawPointer
     package let count: Int
     /// The thread's epoch cell; nil inside another read of the thread.
     package let reader: UnsafeMutableRawPointer?
 
-    package static func giveBack(_ reader: UnsafeMutableRawPointer?) {
+    package static func endBorrowing(_ reader: UnsafeMutableRawPointer?) {
         unsafe reader?.assumingMemoryBound(to: Atomic<UInt64>.self).pointee.store(0, ordering: .releasing)
     }
 }
@@ -61,7 +61,7 @@ package enum TextCell: Sendable {
     private let bytesPerRow: Int
 
     /// - Parameter usesMin: The number of lookups before the leaf hint cache is used.
-    package init(_ view: TableView, rememberingLeavesFrom usesMin: Int = 256) {
+    package init(_ view: TableView, cachingLeavesAfter usesMin: Int = 256) {
         self.view = view
         unsafe pool = unsafe .passUnretained(view.root.pool)
         unsafe layouts = unsafe .passUnretained(view.layouts)
@@ -77,28 +77,28 @@ package enum TextCell: Sendable {
 
     /// True if the location is of this version. Then the row exists, even if its frame is no longer valid.
     @inline(__always)
-    package func saw(_ location: RowLocation) -> Bool { location.isOf(transaction) }
+    package func isFromThisVersion(_ location: RowLocation) -> Bool { location.isOf(transaction) }
 
     // MARK: Looking up
 
     /// Sets the location of the row of a key and prefetches its cells. False if there is no row.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
-        if let isThere = findKnown(key, at: &location) { return isThere }
+        if let isThere = findInMemory(key, at: &location) { return isThere }
         var isThere = false
-        try view.lendRow(key, at: &location) { _ in isThere = true }
+        try view.readRow(key, at: &location) { _ in isThere = true }
         return isThere
     }
 
     /// Finds a row by pages in memory only. Nil if a page on the path is not in memory or is not as expected; the caller then uses the view.
     @inline(__always)
-    private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
+    private func findInMemory(_ key: UInt64, at location: inout RowLocation) -> Bool? {
         guard !isEmpty else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> Bool? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
             guard !view.root.isExpired else { return nil }
-            if find(pool, rememberedFor: key, at: &location) { return true }
-            guard let frame = view.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
+            if find(pool, hintedFor: key, at: &location) { return true }
+            guard let frame = view.root.leafInMemory(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
             guard find(pool, frame, key, at: &location) else { return search(pool, frame, key, at: &location) }
             if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
             return true
@@ -107,7 +107,7 @@ package enum TextCell: Sendable {
 
     /// Finds a key through the leaf hint cache. False if a walk is necessary.
     @inline(__always)
-    private func find(_ pool: FramePool, rememberedFor key: UInt64, at location: inout RowLocation) -> Bool {
+    private func find(_ pool: FramePool, hintedFor key: UInt64, at location: inout RowLocation) -> Bool {
         guard let frame = leaves.frame(near: key, pool) else { return false }
         if find(pool, frame, key, at: &location) { return true }
         guard let cachedHeader = pool.cachedHeader(frame), let other = leaves.frame(near: LeafHintCache.neighbour(of: key, beside: cachedHeader), pool) else {
@@ -121,7 +121,7 @@ package enum TextCell: Sendable {
     private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
         guard let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key), let leaf = leaf(pool, frame, cachedHeader) else { return false }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
-        let place = TextOffsetPredictor.Place(slot: slot, of: leaf.count)
+        let place = TextOffsetPredictor.RowPosition(slot: slot, of: leaf.count)
         let arraysEnd = unsafe UnsafeRawPointer(leaf.page.base) + leaf.columnsStart + leaf.capacity * bytesPerRow
         let pageEnd = unsafe UnsafeRawPointer(leaf.page.base) + pageSize
         unsafe firstPredictor.fetchAhead(place, arraysEnd, pageEnd)
@@ -144,7 +144,7 @@ package enum TextCell: Sendable {
     /// The text columns that have been read and that the lookup does not prefetch.
     @inline(__always)
     private var textsToFetch: UInt64 {
-        columnsRead.load(ordering: .relaxed) & texts & ~(firstPredictor.sureColumn | secondPredictor.sureColumn)
+        columnsRead.load(ordering: .relaxed) & texts & ~(firstPredictor.reliableColumn | secondPredictor.reliableColumn)
     }
 
     /// Prefetches the texts of a row that was just looked up, for the columns that have been read. Called some time after the lookup, because it
@@ -169,7 +169,7 @@ package enum TextCell: Sendable {
         }
         if let isSame { return isSame }
         var isIt = false
-        try view.lendRow(key, at: &location) { row in isIt = unsafe row.isText(column, text) }
+        try view.readRow(key, at: &location) { row in isIt = unsafe row.isText(column, text) }
         return isIt
     }
 
@@ -201,15 +201,15 @@ package enum TextCell: Sendable {
     private func learn(_ column: Int, _ row: RowView, _ bytes: UnsafeRawBufferPointer) {
         guard column < 64, bytes.count > 0, let start = bytes.baseAddress else { return }
         let offset = unsafe start - UnsafeRawPointer(row.leaf.page.base) - row.leaf.columnsStart - row.leaf.capacity * bytesPerRow
-        let place = TextOffsetPredictor.Place(slot: row.slot, of: row.leaf.count)
+        let place = TextOffsetPredictor.RowPosition(slot: row.slot, of: row.leaf.count)
         if !firstPredictor.learn(column, place, offset) { _ = secondPredictor.learn(column, place, offset) }
     }
 
-    /// The bytes of a text in the page, valid until `BorrowedBytes.giveBack`. Nil if it is null or a blob, or if the location is not valid; then
-    /// call `lendText`.
+    /// The bytes of a text in the page, valid until `BorrowedBytes.endBorrowing`. Nil if it is null or a blob, or if the location is not valid; then
+    /// call `readTextBytes`.
     package func borrowText(at location: RowLocation, _ column: Int) -> BorrowedBytes? {
         note(column)
-        guard saw(location) else { return nil }
+        guard isFromThisVersion(location) else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> BorrowedBytes? in
             let epoch = pool.epochs.enter()
             let frame = location.frame
@@ -232,7 +232,7 @@ package enum TextCell: Sendable {
         note(column)
         if let cell = withRow(at: location, { $0.fixedCell(column) }) { return cell }
         var cell = FixedCell(.noRow)
-        try view.lendRow(key, at: &location) { row throws(EngineError) in cell = row.fixedCell(column) }
+        try view.readRow(key, at: &location) { row throws(EngineError) in cell = row.fixedCell(column) }
         return cell
     }
 
@@ -245,12 +245,12 @@ package enum TextCell: Sendable {
             return try cell.get()
         }
         var cell = TextCell.noRow
-        try view.lendRow(key, at: &location) { row throws(EngineError) in cell = try row.textCell(column) }
+        try view.readRow(key, at: &location) { row throws(EngineError) in cell = try row.textCell(column) }
         return cell
     }
 
     /// Calls `body` with the bytes of a variable cell, or with nil for null. False if there is no row. Updates the location.
-    package func lendText(
+    package func readTextBytes(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws(EngineError) -> Bool {
         func lend(_ row: RowView) throws(EngineError) {
@@ -264,7 +264,7 @@ package enum TextCell: Sendable {
             return true
         }
         var isThere = false
-        try view.lendRow(key, at: &location) { row throws(EngineError) in
+        try view.readRow(key, at: &location) { row throws(EngineError) in
             isThere = true
             try lend(row)
         }
@@ -283,7 +283,7 @@ package enum TextCell: Sendable {
     /// Calls `body` with the row at a location. Nil if the location is not valid.
     @inline(__always)
     private func withRow<R>(at location: RowLocation, _ body: (RowView) -> R) -> R? {
-        guard saw(location) else { return nil }
+        guard isFromThisVersion(location) else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> R? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
@@ -323,7 +323,7 @@ extension TreeRoot {
     /// The frame of the leaf where a key belongs, if all pages on the path are in memory. Does not check the kind of the leaf, which may be
     /// wrong in a damaged file. Called inside an epoch.
     @inline(__always)
-    fileprivate func knownLeaf(_ pool: FramePool, _ key: UInt64) -> UInt32? {
+    fileprivate func leafInMemory(_ pool: FramePool, _ key: UInt64) -> UInt32? {
         var frame = reference.frame
         if !reference.isInMemory {
             frame = hint.frame.load(ordering: .relaxed)
@@ -332,7 +332,7 @@ extension TreeRoot {
         var level = pool.page(frame).level
         while level > 0 {
             let node = SlottedNode(pool.page(frame))
-            guard let child = pool.knownChild(node, node.childIndex(forHead: key)) else { return nil }
+            guard let child = pool.childInMemory(node, node.childIndex(forHead: key)) else { return nil }
             frame = child
             level -= 1
         }

@@ -25,7 +25,7 @@ package struct TableView: Sendable {
     @inlinable @inline(__always)
     package func withRow<R>(_ key: UInt64, _ body: (RowView) throws(EngineError) -> R) throws(EngineError) -> R? {
         var result: R?
-        try lendRow(key) { row throws(EngineError) in result = try body(row) }
+        try readRow(key) { row throws(EngineError) in result = try body(row) }
         return result
     }
 
@@ -35,13 +35,13 @@ package struct TableView: Sendable {
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
         var result: R?
-        try lendRow(key, at: &location) { row throws(EngineError) in result = try body(row) }
+        try readRow(key, at: &location) { row throws(EngineError) in result = try body(row) }
         return result
     }
 
     /// The implementation of `withRow` without a generic parameter, since calls of generic functions in another module are slow.
     @usableFromInline
-    package func lendRow(_ key: UInt64, _ body: (RowView) throws(EngineError) -> Void) throws(EngineError) {
+    package func readRow(_ key: UInt64, _ body: (RowView) throws(EngineError) -> Void) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         try root.reading { () throws(EngineError) in
             guard let (leaf, slot) = try find(key) else { return }
@@ -51,7 +51,7 @@ package struct TableView: Sendable {
 
     /// The same for a row with a known location.
     @usableFromInline
-    package func lendRow(
+    package func readRow(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
@@ -65,7 +65,7 @@ package struct TableView: Sendable {
 
     /// Sets the location of the row of a key. Does not change it if there is no row.
     package func locate(_ key: UInt64, _ location: inout RowLocation) throws(EngineError) {
-        try lendRow(key, at: &location) { _ in }
+        try readRow(key, at: &location) { _ in }
     }
 
     package func contains(_ key: UInt64) throws(EngineError) -> Bool {
@@ -148,8 +148,8 @@ package struct TableView: Sendable {
             var walk = TreeWalk(root)
             var frame = try walk.descend { $0.childIndex(forHead: key) }
             for _ in 0..<TreeWalk.leavesPerEpoch {
-                if columns != 0 { fetchColumns(columns, of: walk.nextKnown()) }
-                guard try body(try briefView(frame)) else { return nil }
+                if columns != 0 { fetchColumns(columns, of: walk.nextInMemory()) }
+                guard try body(try cachedView(frame)) else { return nil }
                 guard let next = try walk.step(reversed: reversed) else { return nil }
                 frame = next
             }
@@ -167,7 +167,7 @@ package struct TableView: Sendable {
 
     /// The view of a leaf. Uses its cached header if there is one; otherwise caches the header.
     @inline(__always)
-    private func briefView(_ frame: UInt32) throws(EngineError) -> LeafView {
+    private func cachedView(_ frame: UInt32) throws(EngineError) -> LeafView {
         try root.pool.verifyLeaf(frame, layouts)
         if let cachedHeader = root.pool.cachedHeader(frame), let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction) {
             return leaf

@@ -15,7 +15,7 @@ internal import Synchronization
     private let state = Atomic<UInt64>(0)
 
     /// The position of a row: the number of rows in its leaf, and about the number of rows after it minus the number before it.
-    struct Place {
+    struct RowPosition {
         let count: Int
         let balance: Int
 
@@ -36,7 +36,7 @@ internal import Synchronization
         private(set) var byCount = 0
         private(set) var byBalance = 0
 
-        private static let sureFrom = 4
+        private static let reliableFrom = 4
         private static let confidenceMax = 8
         /// The largest error, in bytes, of a correct prediction. A prefetched cache line has 64 bytes.
         static let tolerance = 24
@@ -57,21 +57,21 @@ internal import Synchronization
         }
 
         @inline(__always)
-        var isSure: Bool { confidence >= Line.sureFrom }
+        var isReliable: Bool { confidence >= Line.reliableFrom }
 
         /// The predicted distance of a text from the end of the arrays, in bytes.
         @inline(__always)
-        func start(_ place: Place) -> Int { (byCount * place.count + byBalance * place.balance) >> 12 }
+        func start(_ place: RowPosition) -> Int { (byCount * place.count + byBalance * place.balance) >> 12 }
 
         /// Updates the factors with the distance of a text; false if nothing changes. A single error does not change the factors of a reliable
         /// prediction, since some leaves may contain other kinds of rows.
-        mutating func learn(_ place: Place, _ start: Int) -> Bool {
+        mutating func learn(_ place: RowPosition, _ start: Int) -> Bool {
             let error = start - self.start(place)
             if abs(error) <= Line.tolerance {
                 if confidence == Line.confidenceMax { return false }
                 confidence += 1
-            } else if isSure {
-                confidence = confidence > Line.sureFrom ? confidence - 1 : 0
+            } else if isReliable {
+                confidence = confidence > Line.reliableFrom ? confidence - 1 : 0
                 return true
             } else {
                 confidence = 0
@@ -94,9 +94,9 @@ internal import Synchronization
 
     /// The bit of the column if its prediction is reliable; otherwise 0.
     @inline(__always)
-    var sureColumn: UInt64 {
+    var reliableColumn: UInt64 {
         let line = Line(state.load(ordering: .relaxed))
-        return line.isSure ? 1 << UInt64(line.mark - 1) : 0
+        return line.isReliable ? 1 << UInt64(line.mark - 1) : 0
     }
 
     /// Prefetches the memory at the predicted offset of a row's text, if the prediction is reliable.
@@ -105,9 +105,9 @@ internal import Synchronization
     ///   - arraysEnd: The end of the leaf's arrays.
     ///   - pageEnd: The end of its page.
     @inline(__always)
-    func fetchAhead(_ place: Place, _ arraysEnd: UnsafeRawPointer, _ pageEnd: UnsafeRawPointer) {
+    func fetchAhead(_ place: RowPosition, _ arraysEnd: UnsafeRawPointer, _ pageEnd: UnsafeRawPointer) {
         let line = Line(state.load(ordering: .relaxed))
-        guard line.isSure else { return }
+        guard line.isReliable else { return }
         let start = line.start(place)
         guard start >= 0, unsafe start < pageEnd - arraysEnd - 64 else { return }
         unsafe fetch_line(arraysEnd + start)
@@ -115,7 +115,7 @@ internal import Synchronization
     }
 
     /// Updates the prediction with the distance of a text from the end of the arrays. False if the prediction is for another column.
-    func learn(_ column: Int, _ place: Place, _ start: Int) -> Bool {
+    func learn(_ column: Int, _ place: RowPosition, _ start: Int) -> Bool {
         var line = line ?? Line(of: column)
         guard line.mark == column + 1 else { return false }
         if line.learn(place, start) { state.store(line.state, ordering: .relaxed) }

@@ -8,13 +8,13 @@ extension FramePool {
     /// The frame of a child. Loads the child from disk unless its hint is valid.
     @inline(__always)
     func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
-        if let known = knownChild(node, i) { return known }
+        if let known = childInMemory(node, i) { return known }
         return try loadChild(node, i, unsafe node.addressCell(i).pointee.load(ordering: .acquiring))
     }
 
     /// The frame of a child; nil if the child is only on disk or its hint is not valid.
     @inline(__always)
-    func knownChild(_ node: SlottedNode, _ i: Int) -> UInt32? {
+    func childInMemory(_ node: SlottedNode, _ i: Int) -> UInt32? {
         let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
         if address >> 63 != 0 { return UInt32(truncatingIfNeeded: address) }
         let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
@@ -209,10 +209,10 @@ struct TreeWalk {
     }
 
     /// The leaf after the current one, if both have the same parent and the next leaf is known to be in memory. Reads no leaf.
-    func nextKnown() -> UInt32? {
+    func nextInMemory() -> UInt32? {
         guard let (frame, index) = path.last else { return nil }
         let node = SlottedNode(root.pool.page(frame))
-        return index + 1 < node.count ? root.pool.knownChild(node, index + 1) : nil
+        return index + 1 < node.count ? root.pool.childInMemory(node, index + 1) : nil
     }
 
     /// The number of leaves whose headers are prefetched together.

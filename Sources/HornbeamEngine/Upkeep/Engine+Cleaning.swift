@@ -15,7 +15,7 @@ extension Engine {
         defer { cleaner.end(isUnfinished: isUnfinished) }
         let live = core.space.table.liveBytes
         var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
-        while !isShortOfRoom(log), let round = try nextRound(budget: max(budget, 0)) {
+        while !isShortOfSpace(log), let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
                 isUnfinished = true
                 break
@@ -24,8 +24,8 @@ extension Engine {
             budget -= (moved + 1) * core.pool.pageSize / 2
             try checkpointer.run(log: log, isThrottled: isThrottled)
         }
-        if isShortOfRoom(log) { try reclaimSpaceOnFullDisk(log) }
-        let kept = try checkpointer.bytesKeptByPrevious()
+        if isShortOfSpace(log) { try reclaimSpaceOnFullDisk(log) }
+        let kept = try checkpointer.bytesNeededOnlyByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: live) {
             try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)
         }
@@ -36,13 +36,13 @@ extension Engine {
     private func reclaimSpaceOnFullDisk(_ log: LogWriter) throws(EngineError) {
         let room = core.files.fileSystem.availableBytes(path) ?? .max
         guard room >= options.reserveSize / 2 else { return }
-        guard let round = try nextRound(budget: room / 4, isFull: true), core.space.liveBytes(in: round.files) <= room / 4 else { return }
+        guard let round = try nextRound(budget: room / 4, isDiskFull: true), core.space.liveBytes(in: round.files) <= room / 4 else { return }
         _ = try run(round, nodes: nodesPerCheckpoint)
         try checkpointer.run(log: log)
     }
 
     /// Empties all existing page files.
-    func moveEverything(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
+    func emptyAllFiles(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
         cleaner.beginAfterOthers()
         defer { cleaner.end(isUnfinished: false) }
         let files = try core.space.cleanable(readers: [])
@@ -55,7 +55,7 @@ extension Engine {
             let left = core.space.liveBytes(in: round.files)
             try progress?(WorkProgress(part: "moving pages", done: round.live - min(left, round.live), total: round.live))
         }
-        if cleaner.barred.isDisjoint(with: round.files) { return }
+        if cleaner.excludedFiles.isDisjoint(with: round.files) { return }
         throw EngineError(
             .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage the readable objects.",
             path: path)
@@ -65,13 +65,13 @@ extension Engine {
     private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
 
     /// The current round, or a new one if the policy demands it.
-    private func nextRound(budget: Int, isFull: Bool = false) throws(EngineError) -> Cleaner.Round? {
+    private func nextRound(budget: Int, isDiskFull: Bool = false) throws(EngineError) -> Cleaner.Round? {
         if let round = cleaner.round { return round }
-        let barred = cleaner.barred
-        let files = try core.space.cleanable(readers: longReaders).filter {
-            !barred.contains($0.number) && (!isFull || $0.live <= budget)
+        let excludedFiles = cleaner.excludedFiles
+        let files = try core.space.cleanable(readers: readersBeforePreviousCheckpoint).filter {
+            !excludedFiles.contains($0.number) && (!isDiskFull || $0.live <= budget)
         }
-        let victims = core.space.policy.victims(among: files, budget: budget, isFull: isFull)
+        let victims = core.space.policy.victims(among: files, budget: budget, isDiskFull: isDiskFull)
         guard !victims.isEmpty else { return nil }
         let round = try makeRound(victims)
         cleaner.round = round
@@ -80,13 +80,13 @@ extension Engine {
 
     func makeRound(_ victims: [SpacePolicy.File]) throws(EngineError) -> Cleaner.Round {
         var hasBlobs = false
-        for file in victims { if try core.files.mayHoldBlobs(file.number) { hasBlobs = true } }
+        for file in victims { if try core.files.mayContainBlobs(file.number) { hasBlobs = true } }
         return Cleaner.Round(
             files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
     }
 
     /// The live versions that are older than the preceding checkpoint.
-    var longReaders: [TransactionNumber] {
+    var readersBeforePreviousCheckpoint: [TransactionNumber] {
         let horizon = checkpointer.previousTransaction
         return core.registry.live.filter { $0 < horizon }
     }
@@ -107,7 +107,7 @@ extension Engine {
             }
         } catch {
             guard error.code == .damaged else { throw error }
-            cleaner.giveUp()
+            cleaner.abandonRound()
         }
         return moved
     }
@@ -134,7 +134,7 @@ extension Engine {
 
 extension PageFiles {
     /// False if the file's first record is a tree page: a file contains either tree pages or blobs.
-    func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
+    func mayContainBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
         let file: any File
         do throws(EngineError) { file = try handle(number).file } catch {
             // The file may have been removed meanwhile.

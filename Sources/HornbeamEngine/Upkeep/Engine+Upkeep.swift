@@ -11,7 +11,7 @@ extension Engine {
     /// commit tries again.
     func startUpkeep() {
         guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
-        guard maintenance.start(self, { $0.maintainPages() }), logKeeper.start(self, { $0.maintainLog() }) else { return }
+        guard maintenance.start(self, { $0.maintainPages() }), logMaintenance.start(self, { $0.maintainLog() }) else { return }
         hasUpkeepThreads.store(true, ordering: .relaxed)
     }
 
@@ -34,10 +34,10 @@ extension Engine {
         }
         do throws(EngineError) {
             // Includes the case that the lack of space caused this checkpoint, which freed some.
-            let wasShortOfRoom = isShortOfRoom(log)
+            let wasShortOfRoom = isShortOfSpace(log)
             try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
             try reclaimSpace(log, isThrottled: isThrottled)
-            if wasShortOfRoom || isShortOfRoom(log) {
+            if wasShortOfRoom || isShortOfSpace(log) {
                 // Releases what only the previous checkpoint keeps.
                 try checkpointer.run(log: log, isForced: true)
                 log.releaseRecycledSegments()
@@ -63,7 +63,7 @@ extension Engine {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         try checkpointer.run(log: log)
-        try moveEverything(log, progress)
+        try emptyAllFiles(log, progress)
         // Two more checkpoints release the files that only the earlier ones need.
         try checkpointer.run(log: log, isForced: true)
         try checkpointer.run(log: log, isForced: true)
@@ -80,14 +80,14 @@ extension Engine {
     /// True if a checkpoint is due because of free space, the size of the log, the replaced bytes or the memory.
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
-        if logged > 0, let log = state.withLock({ $0.log }), isShortOfRoom(log) { return true }
+        if logged > 0, let log = state.withLock({ $0.log }), isShortOfSpace(log) { return true }
         if bytes > options.checkpointLogBytes || core.space.isCheckpointDue(logged: logged) { return true }
         return bytes > 0 && isPoolFilling
     }
 
     /// True if the disk is full, or if the unwritten nodes would take a quarter of the free space. Then checkpoints must not fall behind, or they
     /// find no space.
-    func isShortOfRoom(_ log: LogWriter) -> Bool {
+    func isShortOfSpace(_ log: LogWriter) -> Bool {
         if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
         return core.pool.unwritten * core.pool.pageSize > freeBytes.load(ordering: .relaxed) / 4
     }
@@ -110,7 +110,7 @@ extension Engine {
             readFreeBytes()
             maintainVersions()
         } else if let log = state.withLock({ $0.log }), log.needsPreparedSegment {
-            logKeeper.wake()
+            logMaintenance.wake()
         }
         guard needsCheckpoint else { return }
         guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint() } }
@@ -178,7 +178,7 @@ extension Engine {
     /// Releases and expires versions beyond the limits of the retention, and releases more retained versions when the pool's memory is short.
     private func maintainVersions() {
         core.registry.endOldVersions()
-        if core.pool.isShort { core.registry.giveUpRetained() }
+        if core.pool.isShort { core.registry.releaseHalfOfRetained() }
     }
 
     /// True during the pause after a failed checkpoint. Each attempt writes all new pages, so it is not repeated at once.

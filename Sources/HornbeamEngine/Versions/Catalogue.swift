@@ -37,7 +37,7 @@ enum Catalogue {
     }
 
     static func decode(_ bytes: [UInt8], pageSize: Int) throws(EngineError) -> StoreVersion {
-        try bytes.lend { raw throws(EngineError) in
+        try bytes.withBorrowedBytes { raw throws(EngineError) in
             var reader = ByteReader(raw)
             let number = try reader.integer(UInt64.self)
             let nextObjectKey = try reader.integer(UInt64.self)
@@ -95,7 +95,7 @@ enum Catalogue {
                 throw EngineError(.damaged, "A layout names the column kind \(rawKind), which does not exist.")
             }
             let hasFill = try reader.integer(UInt8.self) == 1
-            let fill = try reader.take(Int(try reader.integer(UInt32.self))).array
+            let fill = try reader.readBytes(Int(try reader.integer(UInt32.self))).array
             columns.append(Column(id: id, kind: kind, fill: hasFill ? fill : nil))
         }
         let layout = ColumnLayout(version: version, columns: columns)

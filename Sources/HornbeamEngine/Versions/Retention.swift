@@ -16,7 +16,7 @@ package struct Retention: Sendable {
 
     package init() {}
 
-    var keepsNothing: Bool { count == 0 && age == nil }
+    var retainsNothing: Bool { count == 0 && age == nil }
 }
 
 extension Duration {
@@ -31,17 +31,17 @@ extension Duration {
 extension VersionRegistry {
     /// Releases retained versions and expires snapshots beyond the limits.
     func endOldVersions() {
-        guard !retention.keepsNothing || retention.snapshotAgeMax != nil else { return }
+        guard !retention.retainsNothing || retention.snapshotAgeMax != nil else { return }
         let free = state.withLock { state in trim(&state) + expire(&state) }
         pool.release(free)
     }
 
     /// Releases the older half of the retained versions. Called when memory is short.
-    func giveUpRetained() {
+    func releaseHalfOfRetained() {
         let free = state.withLock { state in
             var free: [RetiredFrame] = []
             for _ in 0..<(state.retained.count + 1) / 2 {
-                free += Self.drop(state.retained.removeFirst(), isPinned: true, &state)
+                free += Self.removeHolder(state.retained.removeFirst(), isPinned: true, &state)
             }
             return free
         }
@@ -55,7 +55,7 @@ extension VersionRegistry {
         while state.retained.count > retention.count, let oldest = state.retained.first {
             let replacedAt = state.live.first { $0.version.number == oldest }?.replacedAt ?? 0
             if let age = retention.age, now &- replacedAt < age.nanoseconds { break }
-            free += Self.drop(state.retained.removeFirst(), isPinned: true, &state)
+            free += Self.removeHolder(state.retained.removeFirst(), isPinned: true, &state)
         }
         return free
     }

@@ -51,19 +51,19 @@ final class VersionRegistry: Sendable {
 
     /// Pins the published version, for use by the engine itself.
     func acquire() -> StoreVersion {
-        state.withLock { Self.hold($0.live.count - 1, isPinned: true, &$0) }
+        state.withLock { Self.addHolder($0.live.count - 1, isPinned: true, &$0) }
     }
 
     /// Adds a holder to a version, by default to the published one; nil if the version is no longer live.
     func acquire(_ number: TransactionNumber?, isPinned: Bool) -> StoreVersion? {
         state.withLock { state in
-            guard let number else { return Self.hold(state.live.count - 1, isPinned: isPinned, &state) }
+            guard let number else { return Self.addHolder(state.live.count - 1, isPinned: isPinned, &state) }
             guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return nil }
-            return Self.hold(i, isPinned: isPinned, &state)
+            return Self.addHolder(i, isPinned: isPinned, &state)
         }
     }
 
-    private static func hold(_ i: Int, isPinned: Bool, _ state: inout State) -> StoreVersion {
+    private static func addHolder(_ i: Int, isPinned: Bool, _ state: inout State) -> StoreVersion {
         state.live[i].holders += 1
         state.live[i].pins += isPinned ? 1 : 0
         return state.live[i].version
@@ -71,7 +71,7 @@ final class VersionRegistry: Sendable {
 
     /// Removes a holder of a version.
     func release(_ number: TransactionNumber, isPinned: Bool = true) {
-        let free = state.withLock { Self.drop(number, isPinned: isPinned, &$0) }
+        let free = state.withLock { Self.removeHolder(number, isPinned: isPinned, &$0) }
         pool.release(free)
     }
 
@@ -89,7 +89,7 @@ final class VersionRegistry: Sendable {
                 state.retained.append(replaced)
                 free += trim(&state)
             } else {
-                free += Self.drop(replaced, isPinned: false, &state)
+                free += Self.removeHolder(replaced, isPinned: false, &state)
             }
             newest.store(version.number.rawValue, ordering: .releasing)
             return free
@@ -113,7 +113,7 @@ final class VersionRegistry: Sendable {
     }
 
     /// Removes a holder of a version. Does nothing for an expired version, which is no longer in the list.
-    static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [RetiredFrame] {
+    static func removeHolder(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [RetiredFrame] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
         state.live[i].pins -= isPinned ? 1 : 0

@@ -25,7 +25,7 @@ internal import HornbeamModel
     package func holds(_ property: Int) -> Bool { unsafe columns[property].position >= 0 }
 
     /// True when the hint was made in this snapshot. The row then exists and needs no lookup.
-    package func knows(_ hint: RowHint) -> Bool { withTable { $0.saw(hint.location) } }
+    package func knows(_ hint: RowHint) -> Bool { withTable { $0.isFromThisVersion(hint.location) } }
 
     /// Finds the location of a row; false when there is none.
     package func find(_ key: UInt64, _ hint: inout RowHint) throws -> Bool {
@@ -65,7 +65,7 @@ internal import HornbeamModel
         withTable { unsafe $0.plainText(at: hint.location, columns[property].position) }
     }
 
-    /// Borrows the bytes of a string or URI of a located row until `giveBack`; nil when the caller must call `lendText`.
+    /// Borrows the bytes of a string or URI of a located row until `endBorrowing`; nil when the caller must call `readTextBytes`.
     package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
         withTable { unsafe $0.borrowText(at: hint.location, columns[property].position) }
             .map { unsafe LentText(start: $0.start, count: $0.count, reader: $0.reader) }
@@ -74,13 +74,13 @@ internal import HornbeamModel
     // MARK: Cells of any row
 
     /// Passes the stored bytes of a string or URI to `body`, or nil for a null. Returns false when there is no row.
-    package func lendText(
+    package func readTextBytes(
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws -> Bool {
         let column = unsafe columns[property]
         precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
-            return try tryTable { table throws(EngineError) in unsafe try table.lendText(key, at: &hint.location, column.position, body) }
+            return try tryTable { table throws(EngineError) in unsafe try table.readTextBytes(key, at: &hint.location, column.position, body) }
         } catch { throw HornbeamError(error) }
     }
 
@@ -121,12 +121,12 @@ internal import HornbeamModel
     }
 }
 
-/// The borrowed bytes of a text in its page. The borrowing thread must return them with `giveBack`.
+/// The borrowed bytes of a text in its page. The borrowing thread must return them with `endBorrowing`.
 @safe package struct LentText {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?
 
     /// - Parameter reader: The `reader` of the text.
-    package static func giveBack(_ reader: UnsafeMutableRawPointer?) { unsafe BorrowedBytes.giveBack(reader) }
+    package static func endBorrowing(_ reader: UnsafeMutableRawPointer?) { unsafe BorrowedBytes.endBorrowing(reader) }
 }

@@ -27,13 +27,13 @@ final class SaveBatch: @unchecked Sendable {
     }
 
     /// True while the transaction has room for another save.
-    var canGoOn: Bool { transaction.canGoOn }
+    var canAddTransaction: Bool { transaction.canAddTransaction }
 
     func execute(_ place: QueuedSave) throws {
         let isFirst = saves.isEmpty
         // Append before any step that can fail, so that `dissolve` sets the outcome of this save too.
         saves.append(place)
-        if !isFirst { numbers.append(try transaction.goOn(published: store.publishing(last)).rawValue) }
+        if !isFirst { numbers.append(try transaction.endAndBeginNext(published: store.publishing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()
         last = execution.change

@@ -128,10 +128,10 @@ final class SaveGroupCommit: Sendable {
 
     /// Waiting saves are executed first. Then the batch stays open while another one is being written to the log, unless it is full.
     private func nextStep(of group: SaveBatch) -> Step {
-        let canGoOn = group.canGoOn
+        let canAddTransaction = group.canAddTransaction
         return state.withLock { state in
-            if canGoOn, !state.waiting.isEmpty { return .execute(state.waiting.removeFirst()) }
-            if canGoOn, state.logWriteCount > 0 {
+            if canAddTransaction, !state.waiting.isEmpty { return .execute(state.waiting.removeFirst()) }
+            if canAddTransaction, state.logWriteCount > 0 {
                 state.open = group
                 state.isLed = false
                 return .leaveOpen
@@ -143,7 +143,7 @@ final class SaveGroupCommit: Sendable {
 
     /// Executes a waiting save in a batch that was left open, and commits the batch, after a log write has ended. One of its members leads.
     private func executeOpenBatch(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
-        execute(group.canGoOn ? next() : nil, in: group, leader: place)
+        execute(group.canAddTransaction ? next() : nil, in: group, leader: place)
     }
 
     /// Commits a batch. When it is durable, sets the outcomes of the followers before any later step of the commit.

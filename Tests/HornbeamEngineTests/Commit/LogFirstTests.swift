@@ -105,7 +105,7 @@ import Testing
         case .aLookAtTheTree: #expect(try transaction.index(index).get([2]) == [2])
         case .aLookAtAnother: #expect(try transaction.table(table).count == 0)
         case .sharedVersion:
-            _ = try transaction.goOn(published: nil)
+            _ = try transaction.endAndBeginNext(published: nil)
             try transaction.put([3], [3], in: index)
             entries.insert([3])
         case .newTree: _ = try transaction.createIndex(named: "other")

@@ -34,7 +34,7 @@ import Testing
         /// Locks a file, which is made if there is none.
         func lock(_ name: String) throws -> any FileLock {
             if try !fileSystem.exists(path(name)) { _ = try fileSystem.open(path(name), .create) }
-            return try fileSystem.lock(path(name), noting: path("holder"))
+            return try fileSystem.lock(path(name), recordingHolderIn: path("holder"))
         }
     }
 
@@ -221,7 +221,7 @@ import Testing
         let second = try place.lock("lock")
         #expect(code { try lock.verify() } == .durabilityLost)
         try second.verify()
-        #expect(code { _ = try place.fileSystem.lock(place.path("none"), noting: place.path("holder")) } == .notAStore)
+        #expect(code { _ = try place.fileSystem.lock(place.path("none"), recordingHolderIn: place.path("holder")) } == .notAStore)
     }
 
     @Test func theLockIsOfTheFileNotOfThePath() throws {

@@ -20,8 +20,8 @@ import Testing
     @Test func theNotedPositionComesBackForItsStoreOnly() throws {
         let disk = try makeDisk()
         #expect(durableHint(disk).position == nil)
-        durableHint(disk).note(LogPosition(8192))
-        durableHint(disk).note(LogPosition(4096 << 20))
+        durableHint(disk).recordDurable(LogPosition(8192))
+        durableHint(disk).recordDurable(LogPosition(4096 << 20))
         #expect(durableHint(disk).position == LogPosition(4096 << 20))
         #expect(durableHint(disk, store: StoreIdentifier(high: 1, low: 2)).position == nil)
         for bit in 0..<128 {
@@ -34,10 +34,10 @@ import Testing
     @Test func theNoteDoesNotGoBack() throws {
         let disk = try makeDisk()
         let writing = durableHint(disk)
-        writing.note(LogPosition(8192))
+        writing.recordDurable(LogPosition(8192))
         writing.restore(LogPosition(4096))
         #expect(durableHint(disk).position == LogPosition(8192))
-        writing.note(LogPosition(4096))
+        writing.recordDurable(LogPosition(4096))
         #expect(durableHint(disk).position == LogPosition(8192))
         try disk.remove("s/lock")
         writing.restore(LogPosition(4096))

@@ -27,7 +27,7 @@ import Testing
             do { try oracle.commit(to: engine, through: 12, disk: disk) } catch let error as EngineError {
                 #expect(error.code == .full, "\(error)")
                 refused += 1
-                let newest = disk.promises.acknowledged
+                let newest = disk.commitBounds.acknowledged
                 var enumerator = CrashEnumerator(seed: 5)
                 enumerator.start = disk.operationCount
                 enumerator.subsetsUpTo = 2

@@ -68,9 +68,9 @@ import Testing
 
     @Test func theNewestStateCanBeGivenUp() throws {
         let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
-        #expect(meta.disregardNewest() == nil)
+        #expect(meta.discardNewest() == nil)
         try meta.write(Self.state(2))
-        #expect(meta.disregardNewest() == Self.state(1))
+        #expect(meta.discardNewest() == Self.state(1))
         try meta.write(Self.state(3))
         #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(3), Self.state(1)])
     }

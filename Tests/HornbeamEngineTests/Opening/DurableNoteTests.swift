@@ -122,7 +122,7 @@ import Testing
         let writer = try makeWriter(commits: 3)
         let seen = try #require(writer.state.withLock { $0.log }).durable
         let recovery = Recovery(path: Self.path, fileSystem: disk, options: Self.options(isReadOnly: true))
-        DurableLSNHint(Self.path + "/lock", fileSystem: disk, store: writer.storeIdentifier).note(LogPosition(4096))
+        DurableLSNHint(Self.path + "/lock", fileSystem: disk, store: writer.storeIdentifier).recordDurable(LogPosition(4096))
         #expect(try recovery.openForReading().latest.rawValue == 1)
         #expect(try recovery.openForReading(from: seen).latest == writer.latest)
         try writer.close()

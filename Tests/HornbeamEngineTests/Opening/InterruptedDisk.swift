@@ -94,9 +94,9 @@ final class InterruptedDisk: FileSystem {
         try inner.remove(path)
     }
 
-    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+    func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         otherCall()
-        return try inner.lock(path, noting: holder)
+        return try inner.lock(path, recordingHolderIn: holder)
     }
 }
 

@@ -76,7 +76,7 @@ import Testing
                 layout: ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed4), Column(id: ColumnID(2), kind: .bytes)]))
         }
         let transaction = try store.engine.begin()
-        let error = #expect(throws: EngineError.self, "\(name)") { try bytes.lend { try transaction.replay($0) } }
+        let error = #expect(throws: EngineError.self, "\(name)") { try bytes.withBorrowedBytes { try transaction.replay($0) } }
         #expect(error?.message == message)
         transaction.abort()
         #expect(try store.engine.check().problems == [])

@@ -42,7 +42,7 @@ import Testing
         #expect(Self.failure { _ = try Engine.open(path, options: Self.options()) }?.code == .storeInUse)
         // Another process has its own table of locks; the kernel refuses it.
         let status = try Fork.run {
-            Self.failure { _ = try PosixFileSystem().lock(path + "/meta", noting: path + "/lock") }?.code == .storeInUse ? 0 : 1
+            Self.failure { _ = try PosixFileSystem().lock(path + "/meta", recordingHolderIn: path + "/lock") }?.code == .storeInUse ? 0 : 1
         }
         #expect(status == 0)
         try Self.put("b", first)
@@ -147,7 +147,7 @@ import Testing
         let second = try Engine.open(path, options: options)
         try Self.put("b", second)
         let unreserved = try PosixFileSystem().list(path)
-        first.core.reserve.note([SpaceReserve.fileName])
+        first.core.reserve.recordExistingFile([SpaceReserve.fileName])
         first.core.reserve.prepare(isUrgent: true)
         #expect(try PosixFileSystem().list(path) == unreserved)
         try second.checkpoint()

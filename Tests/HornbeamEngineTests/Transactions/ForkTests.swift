@@ -76,7 +76,7 @@ import Testing
         let folder = TemporaryFolder()
         let fileSystem = PosixFileSystem()
         try fileSystem.open(folder.path + "/meta", .create).close()
-        let lock = try fileSystem.lock(folder.path + "/meta", noting: folder.path + "/lock")
+        let lock = try fileSystem.lock(folder.path + "/meta", recordingHolderIn: folder.path + "/lock")
         let status = try Fork.run { Self.isRefused { try lock.verify() } ? 0 : 1 }
         #expect(status == 0)
         try lock.verify()

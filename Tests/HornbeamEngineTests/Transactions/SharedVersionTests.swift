@@ -36,7 +36,7 @@ import Testing
         var numbers: [UInt64] = []
         for key in 1...3 as ClosedRange<UInt8> {
             try put(transaction, key)
-            numbers.append(try transaction.goOn(published: tell).rawValue)
+            numbers.append(try transaction.endAndBeginNext(published: tell).rawValue)
         }
         try put(transaction, 4)
         var steps: [String] = []
@@ -70,7 +70,7 @@ import Testing
                 try put(transaction, UInt8(place))
             }
             if place < 2 {
-                #expect(try transaction.goOn { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
+                #expect(try transaction.endAndBeginNext { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
             }
         }
         #expect(try transaction.commit { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
@@ -86,7 +86,7 @@ import Testing
         let before = store.engine.latest
         let transaction = try store.engine.begin()
         try put(transaction, 1)
-        _ = try transaction.goOn { _ in Issue.record("nothing was committed") }
+        _ = try transaction.endAndBeginNext { _ in Issue.record("nothing was committed") }
         try put(transaction, 2)
         transaction.abort()
         #expect(store.engine.latest == before)
@@ -99,18 +99,18 @@ import Testing
         let store = try store(SimulatedDisk())
         let transaction = try store.engine.begin()
         try transaction.put([1], [UInt8](repeating: 7, count: 2_000), in: transaction.tree(named: "t")!)
-        #expect(!transaction.canGoOn, "a large value is synced by itself")
+        #expect(!transaction.canAddTransaction, "a large value is synced by itself")
         transaction.abort()
         let many = try store.engine.begin()
         for key in 0..<2_000 as Range<UInt32> {
             try many.put(withUnsafeBytes(of: key.bigEndian) { [UInt8]($0) }, [UInt8](repeating: 7, count: 40), in: many.tree(named: "t")!)
         }
-        #expect(!many.canGoOn)
+        #expect(!many.canAddTransaction)
         many.abort()
         let longRow = try store.engine.begin()
-        for key in 0..<70 as Range<UInt8> where longRow.canGoOn {
+        for key in 0..<70 as Range<UInt8> where longRow.canAddTransaction {
             try put(longRow, key)
-            _ = try longRow.goOn(published: nil)
+            _ = try longRow.endAndBeginNext(published: nil)
         }
         #expect(longRow.ended.count == 64)
         longRow.abort()

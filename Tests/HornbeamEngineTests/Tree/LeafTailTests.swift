@@ -51,7 +51,7 @@ import Testing
             var words = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
             // Every third row is out already.
             for slot in 0..<leaf.count where leaf.key(slot) % 3 != 0 { words[slot / 64] |= 1 << UInt64(slot % 64) }
-            guard leaf.keepRows(&words, endingWith: tail, in: 1) else {
+            guard leaf.filterRows(&words, endingWith: tail, in: 1) else {
                 #expect(withLong, "a leaf without long cells needs no closer look")
                 return true
             }
@@ -79,7 +79,7 @@ import Testing
         let tail = try #require(CellTail(Array("7".utf8)))
         try store.engine.snapshot().table(tree).forEachLeaf { leaf throws(EngineError) in
             var words: [UInt64] = [1]
-            #expect(!leaf.keepRows(&words, endingWith: tail, in: 2))
+            #expect(!leaf.filterRows(&words, endingWith: tail, in: 2))
             #expect(words == [1])
             return true
         }

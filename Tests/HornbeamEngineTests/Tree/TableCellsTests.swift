@@ -30,7 +30,7 @@ import Testing
                 try store.reopen()
             }
             let view = try store.engine.snapshot().table(tree)
-            held.append(Held(cells: TableCells(view, rememberingLeavesFrom: round % 2 == 0 ? 1 : 256), rows: rows))
+            held.append(Held(cells: TableCells(view, cachingLeavesAfter: round % 2 == 0 ? 1 : 256), rows: rows))
             if held.count > 3 { held.remove(at: .random(in: 0..<held.count, using: &random)) }
             for number in held.indices { try Self.read(&held[number], 60, &random) }
         }
@@ -71,7 +71,7 @@ import Testing
         for _ in 0..<count {
             let key = UInt64.random(in: 0...end, using: &random)
             var location = held.locations[key] ?? RowLocation()
-            if !held.cells.saw(location) || Bool.random(using: &random) {
+            if !held.cells.isFromThisVersion(location) || Bool.random(using: &random) {
                 #expect(try held.cells.find(key, at: &location) == (held.rows[key] != nil), "key \(key)")
             }
             if held.rows[key] != nil { held.cells.fetchTexts(at: location) }
@@ -98,7 +98,7 @@ import Testing
             case .text(let found): #expect(found == text)
             }
             var lent: [UInt8]?
-            #expect(try cells.lendText(key, at: &location, column) { lent = $0.map { Array($0) } } == (row != nil))
+            #expect(try cells.readTextBytes(key, at: &location, column) { lent = $0.map { Array($0) } } == (row != nil))
             #expect(lent == bytes)
             let isIt = try Array(bytes ?? []).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
             // One that lies outside of the leaf is passed over.

@@ -30,7 +30,7 @@ import Testing
             func length(_ bytes: Int) -> Int { bytes - shortened + [0, 0, 0, 1].randomElement(using: &random)! }
             let starts = leaf(count, { _ in length(shape.first) }, { _ in length(shape.second) })
             let slot = Int.random(in: 0..<count, using: &random)
-            let place = TextOffsetPredictor.Place(slot: slot, of: count)
+            let place = TextOffsetPredictor.RowPosition(slot: slot, of: count)
             if read >= 500 {
                 right.first += isNear(first, place, starts.first[slot]) ? 1 : 0
                 right.second += isNear(second, place, starts.second[slot]) ? 1 : 0
@@ -39,24 +39,24 @@ import Testing
             #expect(areTheirs == (true, true))
         }
         #expect(right.first >= 850 && right.second >= 850, "\(shape), seed \(seed): \(right) of 1000")
-        let columns = (first.sureColumn, second.sureColumn)
+        let columns = (first.reliableColumn, second.reliableColumn)
         #expect(columns == (1 << 1, 1 << 5))
-        let isOthers = first.learn(5, TextOffsetPredictor.Place(slot: 0, of: 10), 0)
+        let isOthers = first.learn(5, TextOffsetPredictor.RowPosition(slot: 0, of: 10), 0)
         #expect(!isOthers, "the texts of another column do not change this prediction")
     }
 
-    private func isNear(_ predictor: borrowing TextOffsetPredictor, _ place: TextOffsetPredictor.Place, _ start: Int) -> Bool {
-        guard let line = predictor.line, line.isSure else { return false }
+    private func isNear(_ predictor: borrowing TextOffsetPredictor, _ place: TextOffsetPredictor.RowPosition, _ start: Int) -> Bool {
+        guard let line = predictor.line, line.isReliable else { return false }
         return abs(line.start(place) - start) <= TextOffsetPredictor.Line.tolerance
     }
 
     @Test("a line is what it was after it was kept in a word", arguments: [0, 1, 7, 63], [-3_000, -1, 0, 1, 70, 16_000])
     func linesAreKept(column: Int, start: Int) {
         var line = TextOffsetPredictor.Line(of: column)
-        for read in 0..<2_000 { _ = line.learn(TextOffsetPredictor.Place(slot: read * 7 % 40, of: 40), start) }
+        for read in 0..<2_000 { _ = line.learn(TextOffsetPredictor.RowPosition(slot: read * 7 % 40, of: 40), start) }
         let copy = TextOffsetPredictor.Line(line.state)
         #expect((copy.mark, copy.confidence, copy.byCount, copy.byBalance) == (line.mark, line.confidence, line.byCount, line.byBalance))
-        #expect(line.isSure && abs(line.start(TextOffsetPredictor.Place(slot: 20, of: 40)) - start) <= TextOffsetPredictor.Line.tolerance)
+        #expect(line.isReliable && abs(line.start(TextOffsetPredictor.RowPosition(slot: 20, of: 40)) - start) <= TextOffsetPredictor.Line.tolerance)
     }
 
     @Test("texts at random offsets are not predicted", arguments: 0..<4)
@@ -65,9 +65,9 @@ import Testing
         let predictor = TextOffsetPredictor()
         var sure = 0
         for _ in 0..<2_000 {
-            let place = TextOffsetPredictor.Place(slot: Int.random(in: 0..<200, using: &random), of: 200)
+            let place = TextOffsetPredictor.RowPosition(slot: Int.random(in: 0..<200, using: &random), of: 200)
             _ = predictor.learn(1, place, Int.random(in: 0..<14_000, using: &random))
-            if predictor.sureColumn != 0 { sure += 1 }
+            if predictor.reliableColumn != 0 { sure += 1 }
         }
         #expect(sure == 0)
     }

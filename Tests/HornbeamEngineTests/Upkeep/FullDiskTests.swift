@@ -166,7 +166,7 @@ import Testing
             } else {
                 try group.put(key(500), [1], in: tree)
             }
-            if isDelete == isDeletedFirst { _ = try group.goOn(published: nil) }
+            if isDelete == isDeletedFirst { _ = try group.endAndBeginNext(published: nil) }
         }
         let refusal = "full: The disk is full. Until there is room again, only commits that delete more than they add are accepted. Free some space. [test.hornbeam]"
         #expect(message { _ = try group.commit() } == refusal)

@@ -34,7 +34,7 @@ final class TightDisk: FileSystem {
     func list(_ path: String) throws(EngineError) -> [String] { try inner.list(path) }
     func exists(_ path: String) throws(EngineError) -> Bool { try inner.exists(path) }
     func availableBytes(_ path: String) -> Int? { state.withLock { $0.capacity - $0.used } }
-    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock { try inner.lock(path, noting: holder) }
+    func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock { try inner.lock(path, recordingHolderIn: holder) }
     func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
 
     func rename(_ source: String, to target: String) throws(EngineError) {

@@ -148,7 +148,7 @@ import Testing
         let crashed = try makeStore(disk)
         try crashed.write { try $0.put([1], [2], in: $0.createIndex(named: "t")) }
         crashed.engine.maintenance.stop()
-        crashed.engine.logKeeper.stop()
+        crashed.engine.logMaintenance.stop()
         let copy = MemoryFileSystem()
         try copy.createDirectory("test.hornbeam")
         for name in try disk.list("test.hornbeam") where name != "lock" { try Self.copy("test.hornbeam/\(name)", from: disk, to: copy) }

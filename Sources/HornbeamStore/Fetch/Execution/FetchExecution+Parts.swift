@@ -25,8 +25,8 @@ extension FetchExecution {
         guard filter.kind <= .texts, sink.readsAll, sink.canScanInParts(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
         // If a scan uses all processors, a commit waits milliseconds for one.
-        let isBesideWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.isBesideWriter
-        let most = context.threads.most - (isBesideWriter ? 1 : 0)
+        let hasRunningWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.hasRunningWriter
+        let most = context.threads.most - (hasRunningWriter ? 1 : 0)
         let count = min(most, cells / max(context.threads.cellsPerThreadMin, 1), view.count)
         return count > 1 ? try view.windows(count) : [KeyWindow()]
     }

@@ -94,7 +94,7 @@ extension TextTest {
         guard let nulls = unsafe leaf.nullBits(column) else {
             return try selection.filter { (slot) throws(EngineError) -> Bool in try holds(leaf.row(slot), context) }
         }
-        if let tail = pattern.tail, !nullResult, leaf.keepRows(&selection.words, endingWith: tail, in: column) { return }
+        if let tail = pattern.tail, !nullResult, leaf.filterRows(&selection.words, endingWith: tail, in: column) { return }
         try selection.filter { (slot) throws(EngineError) -> Bool in
             if unsafe nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
             guard let bytes = unsafe leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }
