@@ -163,7 +163,7 @@ struct SharedSaveTests {
         // As if a page with the rows to change were unreadable.
         transaction.hasFailed = true
         #expect(throws: (any Error).self) { try group.execute(places[1]) }
-        #expect(group.places.elementsEqual(places) { $0 === $1 })
+        #expect(group.saves.elementsEqual(places) { $0 === $1 })
         group.abort()
         #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 0)
     }

@@ -256,7 +256,7 @@ struct PlanTests {
         let all = try library.store.snapshot().fetch(FetchDescription(entityName: "Publication")).references
         var context = FilterContext(try library.store.snapshot())
         var plan = try FetchPlan(request, in: context.snapshot, counting: false)
-        var sink = ResultSink(plan.mode, kept: plan.window.end, excluding: [], context: context)
+        var sink = ResultSink(plan.mode, neededCount: plan.window.end, excluding: [], context: context)
         var execution = FetchExecution(plan, context.snapshot, context, sink)
         try execution.run()
         #expect(sink.skippedCount == 150 && sink.finish().map(\.reference) == Array(all[150 ..< 155]))
@@ -264,7 +264,7 @@ struct PlanTests {
         request.sortDescriptors = [.ascending("year")]
         context = FilterContext(context.snapshot)
         plan = try FetchPlan(request, in: context.snapshot, counting: false)
-        sink = ResultSink(plan.mode, kept: plan.window.end, excluding: [], context: context)
+        sink = ResultSink(plan.mode, neededCount: plan.window.end, excluding: [], context: context)
         execution = FetchExecution(plan, context.snapshot, context, sink)
         try execution.run()
         #expect(sink.skippedCount == 150 && sink.finish().count >= 5)
