@@ -27,7 +27,7 @@ extension CommitPipeline {
     private func beginLogFirst(on base: StoreVersion) throws(EngineError) -> LogWriter? {
         guard lag() == 0 else { return nil }
         return try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else { throw undoneError }
             let isAlone = unsafe state.nextTicket == state.serving + 1 && state.pending.isEmpty && !state.isFlushing
             guard isAlone, let log = unsafe state.log else { return nil }
@@ -55,7 +55,7 @@ extension CommitPipeline {
         do throws(EngineError) { try syncLogFirst() } catch { failure = error }
         finish([commit], mark, synced: true, failure)
         defer { monitor.unlock() }
-        if failure != nil, let poisoned = unsafe state.failure { throw poisoned }
+        if failure != nil { try lifecycle.require(.commit) }
     }
 
     private func syncLogFirst() throws(EngineError) {
@@ -70,7 +70,7 @@ extension CommitPipeline {
             fail([], error, logged: true)
             unsafe state.isFlushing = false
             monitor.signalAll(.progress)
-            return unsafe state.failure ?? error
+            return lifecycle.refusal(of: .commit) ?? error
         }
     }
 }

@@ -52,17 +52,12 @@ final class CommitPipeline: Sendable {
         var acknowledged: TransactionNumber
         var durable: TransactionNumber
         var mark: LogMark
-        var failure: EngineError?
-        /// The reason why no new transaction may begin, though running ones may end.
-        var refusal: EngineError?
         /// The transactions that full disks undid.
         var undone = UndoneRounds()
         /// The time by which the oldest unsynced write must be synced, in nanoseconds of the monotonic clock.
         var syncBy: UInt64?
         var jobs: [Job] = []
         var isCheckpointing = false
-        /// The reason why no checkpoint may begin: the store is being closed.
-        var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
@@ -79,6 +74,8 @@ final class CommitPipeline: Sendable {
     private let checkpointWaiters = Atomic(0)
     let registry: VersionRegistry
     private let pool: FramePool
+    /// Changed under the monitor, so that waiting threads are woken.
+    let lifecycle: Lifecycle
     nonisolated(unsafe) var state: State  // guarded by the monitor
 
     /// Called when transactions above a number are undone.
@@ -87,11 +84,12 @@ final class CommitPipeline: Sendable {
     let lag: @Sendable () -> Int
 
     init(
-        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
+        registry: VersionRegistry, pool: FramePool, lifecycle: Lifecycle, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
         undone: @escaping @Sendable (TransactionNumber) -> Void
     ) {
         self.registry = registry
         self.pool = pool
+        self.lifecycle = lifecycle
         self.undone = undone
         self.lag = lag
         unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
@@ -114,11 +112,11 @@ final class CommitPipeline: Sendable {
             let ticket = unsafe state.nextTicket
             unsafe state.nextTicket += 1
             while unsafe state.serving != ticket { monitor.wait(.turn) }
-            if let failure = unsafe state.failure ?? state.refusal {
+            if let refusal = lifecycle.refusal(of: .begin) {
                 runJobs()
                 unsafe state.serving += 1
                 monitor.signalAll(.turn)
-                throw failure
+                throw refusal
             }
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
             return unsafe state.executed
@@ -175,26 +173,26 @@ final class CommitPipeline: Sendable {
 
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
     ///
-    /// Throws `closed` after `endCheckpoints`.
+    /// Throws the failure of a store that has failed, and `closed` after `endCheckpoints`.
     func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
         try monitor.withLock { () throws(EngineError) in
             while unsafe state.isCheckpointing {
                 if hasTurn { runJobs() }
-                if let closed = unsafe state.closed { throw closed }
+                try lifecycle.require(.checkpoint)
                 if unsafe state.isCheckpointing { monitor.wait(.progress) }
             }
-            if let closed = unsafe state.closed { throw closed }
+            try lifecycle.require(.checkpoint)
             unsafe state.isCheckpointing = true
         }
     }
 
     /// Waits until no checkpoint runs. Afterwards only the checkpoint that closes the store may run.
-    func endCheckpoints(_ error: EngineError) {
+    func endCheckpoints() {
         monitor.withLock {
             while unsafe state.isCheckpointing { monitor.wait(.progress) }
-            unsafe state.closed = error
+            lifecycle.finish()
             monitor.signalAll(.progress)
         }
     }
@@ -216,10 +214,9 @@ final class CommitPipeline: Sendable {
 
     // MARK: Committing
 
-    /// Waits for running transactions and refuses new ones.
-    func refuseWriters(_ error: EngineError) {
+    /// Waits for running transactions. The store is closing, so no new ones begin.
+    func endWriters() {
         monitor.withLock {
-            unsafe state.refusal = error
             while unsafe state.serving != state.nextTicket { monitor.wait(.turn) }
         }
     }
@@ -227,7 +224,7 @@ final class CommitPipeline: Sendable {
     /// Throws if commits are refused, or if the version that a transaction builds on was undone.
     func requireNewest(_ base: StoreVersion) throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else {
                 throw undoneError
             }
@@ -242,7 +239,7 @@ final class CommitPipeline: Sendable {
     /// Returns the round to wait with, once. Throws if the version that it builds on was undone meanwhile.
     func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
         try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else { throw undoneError }
             assert(unsafe commit.version.number > state.executed.number, "Versions are queued in ascending order.")
             unsafe state.pending.append(commit)
@@ -263,7 +260,7 @@ final class CommitPipeline: Sendable {
             if unsafe number > state.executed.number { throw undoneError }
             let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
             if reached >= number { return }
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync) }
         }
     }
@@ -271,8 +268,7 @@ final class CommitPipeline: Sendable {
     /// Writes the queued transactions as one batch. Called with the lock, which is released during the write.
     private func flush(needsSync: Bool) {
         guard let log = unsafe state.log else {
-            unsafe state.failure = EngineError(.closed, "The store is closed.")
-            return
+            return assertionFailure("A store without a log has failed or is closed, which a committing thread learns first.")
         }
         assert(unsafe !state.isFlushing, "One thread leads a batch.")
         unsafe state.isFlushing = true
@@ -350,14 +346,13 @@ final class CommitPipeline: Sendable {
     /// A full disk undoes the transactions that could not be logged; any other failure poisons the store.
     func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
         guard error.code == .full, !logged else {
-            unsafe state.failure =
+            return lifecycle.fail(
                 error.code == .durabilityLost
-                ? error
-                : EngineError(
-                    .durabilityLost,
-                    "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
-                    path: error.path, errno: error.errno)
-            return
+                    ? error
+                    : EngineError(
+                        .durabilityLost,
+                        "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
+                        path: error.path, errno: error.errno))
         }
         let lost = group + (unsafe state.pending)
         unsafe state.pending = []
@@ -429,10 +424,15 @@ final class CommitPipeline: Sendable {
 
     // MARK: The end
 
-    /// Refuses all further commits.
-    func close(_ error: EngineError) {
+    /// Refuses all further commits: the store's files were removed or replaced.
+    func fail(_ error: EngineError) { end { lifecycle.fail(error) } }
+
+    /// Refuses all further commits: the store is closed.
+    func close() { end { lifecycle.end() } }
+
+    private func end(_ transition: () -> Void) {
         monitor.withLock {
-            if unsafe state.failure == nil { unsafe state.failure = error }
+            transition()
             unsafe state.log = nil
             monitor.signalAll(.progress)
             monitor.signalAll(.turn)
@@ -441,7 +441,6 @@ final class CommitPipeline: Sendable {
 
     /// The newest transaction that was executed, written or not.
     var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
-    var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
     /// The number of undone rounds with waiting threads.
     var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
