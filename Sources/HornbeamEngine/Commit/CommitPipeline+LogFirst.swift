@@ -29,7 +29,7 @@ extension CommitPipeline {
         return try monitor.withLock { () throws(EngineError) in
             try lifecycle.require(.commit)
             guard unsafe state.executed === base else { throw undoneError }
-            let isAlone = unsafe state.nextTicket == state.serving + 1 && state.pending.isEmpty && !state.isFlushing
+            let isAlone = unsafe !turn.isAwaited && state.pending.isEmpty && !state.isFlushing
             guard isAlone, let log = unsafe state.log else { return nil }
             unsafe state.isFlushing = true
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)

@@ -1,6 +1,6 @@
 // The queue from an executed transaction to a durable, published version: group commit.
 //
-// Writers take turns, first come, first served. A writer that has executed its transaction queues it, ends its turn and waits. A waiting
+// A writer that has executed its transaction queues it, ends its turn (WriterTurn) and waits. A waiting
 // writer becomes the leader if there is none. The leader writes all queued transactions as one batch with one sync, publishes the versions in
 // order and wakes the followers. So batches form while a sync is in progress, and a lone writer pays one write and one sync. A small
 // transaction without concurrent writers takes the log-first fast path: CommitPipeline+LogFirst.swift.
@@ -44,8 +44,6 @@ final class CommitPipeline: Sendable {
     }
 
     struct State {
-        var nextTicket = 0
-        var serving = 0
         var executed: StoreVersion
         var pending: [Commit] = []
         var isFlushing = false
@@ -56,20 +54,13 @@ final class CommitPipeline: Sendable {
         var undone = UndoneRounds()
         /// The time by which the oldest unsynced write must be synced, in nanoseconds of the monotonic clock.
         var syncBy: UInt64?
-        var jobs: [Job] = []
         var isCheckpointing = false
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
 
-    /// Work to be done while no transaction runs.
-    final class Job {
-        let body: () -> Void
-        var isDone = false
-        init(_ body: @escaping () -> Void) { self.body = body }
-    }
-
-    let monitor = Monitor()
+    let monitor: Monitor
+    let turn: WriterTurn
     /// The threads that wait for the checkpoint in progress.
     private let checkpointWaiters = Atomic(0)
     let registry: VersionRegistry
@@ -87,6 +78,8 @@ final class CommitPipeline: Sendable {
         registry: VersionRegistry, pool: FramePool, lifecycle: Lifecycle, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
         undone: @escaping @Sendable (TransactionNumber) -> Void
     ) {
+        monitor = Monitor()
+        turn = WriterTurn(monitor)
         self.registry = registry
         self.pool = pool
         self.lifecycle = lifecycle
@@ -109,16 +102,14 @@ final class CommitPipeline: Sendable {
     /// Waits for the writer's turn; returns the version to build on.
     func takeTurn() throws(EngineError) -> StoreVersion {
         try monitor.withLock { () throws(EngineError) in
-            let ticket = unsafe state.nextTicket
-            unsafe state.nextTicket += 1
-            while unsafe state.serving != ticket { monitor.wait(.turn) }
+            let isTaken = turn.take()
+            assert(isTaken, "Without a limit a thread waits until it has the turn.")
             if let refusal = lifecycle.refusal(of: .begin) {
-                runJobs()
-                unsafe state.serving += 1
-                monitor.signalAll(.turn)
+                turn.giveBack()
                 throw refusal
             }
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            assert(unsafe state.acknowledged <= state.executed.number, "A transaction builds on the newest version.")
             return unsafe state.executed
         }
     }
@@ -126,42 +117,11 @@ final class CommitPipeline: Sendable {
     /// Grants the turn to the next writer.
     func endTurn() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
-        monitor.lock()
-        assert(unsafe state.serving < state.nextTicket, "A turn ends after it was granted.")
-        runJobs()
-        unsafe state.serving += 1
-        monitor.signalAll(.turn)
-        monitor.unlock()
-    }
-
-    /// Runs queued jobs; the caller has the turn and the lock.
-    private func runJobs() {
-        while unsafe !state.jobs.isEmpty {
-            let job = unsafe state.jobs.removeFirst()
-            monitor.unlock()
-            job.body()
-            monitor.lock()
-            job.isDone = true
-            monitor.signalAll(.progress)
-        }
+        monitor.withLock { turn.giveBack() }
     }
 
     /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
-    func withoutWriters(_ body: @escaping () -> Void) {
-        monitor.lock()
-        if unsafe state.serving == state.nextTicket {
-            unsafe state.nextTicket += 1
-            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
-            monitor.unlock()
-            body()
-            return endTurn()
-        }
-        let job = Job(body)
-        unsafe state.jobs.append(job)
-        monitor.signalAll(.progress)
-        while !job.isDone { monitor.wait(.progress) }
-        monitor.unlock()
-    }
+    func withoutWriters(_ body: @escaping () -> Void) { monitor.withLock { turn.runBetweenTransactions(body) } }
 
     // MARK: Checkpoints, one at a time
 
@@ -179,7 +139,7 @@ final class CommitPipeline: Sendable {
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
         try monitor.withLock { () throws(EngineError) in
             while unsafe state.isCheckpointing {
-                if hasTurn { runJobs() }
+                if hasTurn { turn.runQueuedWork() }
                 try lifecycle.require(.checkpoint)
                 if unsafe state.isCheckpointing { monitor.wait(.progress) }
             }
@@ -217,7 +177,7 @@ final class CommitPipeline: Sendable {
     /// Waits for running transactions. The store is closing, so no new ones begin.
     func endWriters() {
         monitor.withLock {
-            while unsafe state.serving != state.nextTicket { monitor.wait(.turn) }
+            turn.waitUntilFree()
         }
     }
 
@@ -356,11 +316,10 @@ final class CommitPipeline: Sendable {
         }
         let lost = group + (unsafe state.pending)
         unsafe state.pending = []
-        let job = Job { [self] in
+        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
+        turn.runBeforeNext { [self] in
             for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
         }
-        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
-        if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
         assert(unsafe published.number <= state.executed.number, "Only unpublished versions are undone.")

@@ -39,6 +39,8 @@ package final class Engine: Sendable {
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
     let cleaner = Cleaner()
+    /// The commits of small work.
+    package let queue = CommitQueue()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier

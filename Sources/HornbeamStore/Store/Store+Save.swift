@@ -26,11 +26,10 @@ extension Store {
     ///   the wrong type and for faults of the files. In these cases nothing is written. `DoubtfulSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
-        return try changes.weight <= Self.sharedWeightMax && canShareSaves
-            ? sharedSaves.save(changes, in: self) : write(changes, passingOn: true)
+        return try write(changes, passingOn: true, isShared: changes.weight <= Self.sharedWeightMax && canShareSaves)
     }
 
-    /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
+    /// The largest weight of a save that shares a version with others. A heavier save would delay the others.
     private static let sharedWeightMax = 64
 
     /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained state is that of one
@@ -39,20 +38,26 @@ extension Store {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
 
-    /// Executes a change set in a transaction of its own.
+    /// Executes a change set in a transaction with a number of its own.
     ///
     /// - Parameter passingOn: False for changes that come from the custom store itself.
-    func write(_ changes: ChangeSet, passingOn: Bool) throws -> SaveReceipt {
-        let transaction = try beginTransaction()
-        let execution = SaveExecution(changes, transaction: transaction, reader: reader)
-        do {
+    func write(_ changes: ChangeSet, passingOn: Bool, isShared: Bool = false) throws -> SaveReceipt {
+        let work: CommitQueue.Work = { [self] transaction in
+            let execution = SaveExecution(
+                changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             try execution.run()
             if passingOn { try passOn(changes) }
-        } catch {
-            transaction.abort()
-            try rethrow(error, base: transaction)
+            try record(execution.change, in: transaction)
+            return announcing(execution.change)
         }
-        return SaveReceipt(transaction: try commitOrDoubt(transaction, durability, announcing: execution.change))
+        do {
+            let number = try engine.queue.commit(durability.engineLevel, isShared: isShared, begin: beginTransaction, work)
+            return SaveReceipt(transaction: number.rawValue)
+        } catch let refused as RefusedWork {
+            try rethrow(refused.error, base: refused.base)
+        } catch let failed as FailedCommit {
+            throw doubt(HornbeamError(failed.error), failed.number.rawValue)
+        }
     }
 
     /// Sends changes to the custom store, if there is one.
@@ -71,11 +76,11 @@ extension Store {
     }
 
     /// A conflict reveals other commits, so these must be durable before it is reported.
-    func rethrow(_ error: any Error, base transaction: WriteTransaction) throws -> Never {
+    private func rethrow(_ error: any Error, base: TransactionNumber) throws -> Never {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
         case let conflicts as SaveConflicts:
-            try waitForBase(of: transaction)
+            try EngineError.translated { () throws(EngineError) in try engine.waitUntilDurable(base) }
             throw conflicts
         default: throw error
         }
@@ -129,5 +134,18 @@ extension Store {
                 .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
         }
         try requireNoBatchHere()
+    }
+}
+
+/// Row buffers that are used with the writer's turn.
+///
+/// `@unchecked Sendable`: one transaction runs at a time.
+final class TurnBuffers: @unchecked Sendable {
+    private var rows: RowBuffers?
+
+    func buffers(_ schema: Schema) -> RowBuffers {
+        let buffers = rows ?? RowBuffers(schema)
+        rows = buffers
+        return buffers
     }
 }
