@@ -47,7 +47,12 @@ extension CommitPipeline {
     }
 
     /// Makes the applied transaction's version the newest, so that the next transaction builds on it.
-    func setExecuted(_ version: StoreVersion) { monitor.withLock { unsafe state.executed = version } }
+    func setExecuted(_ version: StoreVersion) {
+        monitor.withLock {
+            assert(unsafe state.isFlushing && version.number > state.executed.number, "The logged transaction follows the newest version.")
+            unsafe state.executed = version
+        }
+    }
 
     /// Makes the transaction durable and publishes it.
     func finishLogFirst(_ commit: Commit, _ mark: LogMark) throws(EngineError) {

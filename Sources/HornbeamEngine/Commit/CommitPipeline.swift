@@ -105,7 +105,7 @@ final class CommitPipeline: Sendable {
             let isTaken = turn.take()
             assert(isTaken, "Without a limit a thread waits until it has the turn.")
             if let refusal = lifecycle.refusal(of: .begin) {
-                turn.giveBack()
+                turn.release()
                 throw refusal
             }
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
@@ -117,7 +117,7 @@ final class CommitPipeline: Sendable {
     /// Grants the turn to the next writer.
     func endTurn() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
-        monitor.withLock { turn.giveBack() }
+        monitor.withLock { turn.release() }
     }
 
     /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
@@ -315,6 +315,7 @@ final class CommitPipeline: Sendable {
                         path: error.path, errno: error.errno))
         }
         let lost = group + (unsafe state.pending)
+        assert(zip(lost, lost.dropFirst()).allSatisfy { $0.version.number < $1.version.number }, "Transactions are undone from the newest on.")
         unsafe state.pending = []
         // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
         turn.runBeforeNext { [self] in

@@ -1,10 +1,10 @@
 // The writer's turn: one transaction writes at a time. Turns are granted first come, first served.
 //
-// The interface is small, so that a lock shared by processes can take its place: take with a time limit, give back between two transactions, and
-// work that runs between two transactions. The thread that takes the turn builds on the newest executed version, which another holder may have made: the
+// The interface is small, so that a lock shared by processes can take its place: take with a time limit, release between two transactions, and
+// work that runs between two transactions. The thread that takes the turn builds on the newest executed version, maybe one of another holder. The
 // pipeline reads that version after the turn is taken, and a lock shared by processes would read the other process's commits there.
 //
-// The monitor of the pipeline guards the state. Methods are called with it, and give it up while they wait or run work.
+// The monitor of the pipeline guards the state. Methods are called with it, and release it while they wait or run work.
 
 import HornbeamThreads
 
@@ -57,12 +57,12 @@ final class WriterTurn: Sendable {
     }
 
     /// Runs queued work and grants the turn to the next thread.
-    func giveBack() {
+    func release() {
         assert(!isFree, "A turn ends after it was granted.")
         runQueuedWork()
         unsafe state.serving += 1
         while unsafe state.abandoned.remove(state.serving) != nil { unsafe state.serving += 1 }
-        assert(unsafe state.serving <= state.nextTicket, "Only granted turns are given back.")
+        assert(unsafe state.serving <= state.nextTicket, "Only granted turns are released.")
         monitor.signalAll(.turn)
     }
 
@@ -77,7 +77,7 @@ final class WriterTurn: Sendable {
             monitor.unlock()
             body()
             monitor.lock()
-            return giveBack()
+            return release()
         }
         let job = Job(body)
         unsafe state.jobs.append(job)
@@ -85,7 +85,7 @@ final class WriterTurn: Sendable {
         while !job.isDone { monitor.wait(.progress) }
     }
 
-    /// Runs work at once if the turn is free, otherwise before it is given back.
+    /// Runs work at once if the turn is free, otherwise before it is released.
     func runBeforeNext(_ body: @escaping () -> Void) {
         if isFree { body() } else { unsafe state.jobs.append(Job(body)) }
     }

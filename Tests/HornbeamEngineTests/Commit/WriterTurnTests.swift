@@ -15,10 +15,10 @@ import Testing
             #expect(!turn.take(within: 5))
             #expect(!turn.take(within: 0))
             #expect(!turn.isAwaited, "threads that gave up do not wait")
-            turn.giveBack()
+            turn.release()
             #expect(turn.isFree)
             #expect(turn.take(within: 0), "a free turn is granted at once")
-            turn.giveBack()
+            turn.release()
         }
     }
 
@@ -30,7 +30,7 @@ import Testing
             #expect(turn.take())
             turn.runBeforeNext { steps.append("before the end") }
             steps.append("transaction")
-            turn.giveBack()
+            turn.release()
             turn.runBetweenTransactions { steps.append("between") }
             #expect(turn.isFree)
         }
@@ -68,7 +68,7 @@ import Testing
                     _ = turn.take()
                     monitor.unlock()
                     hold(name * 10 + round)
-                    monitor.withLock { turn.giveBack() }
+                    monitor.withLock { turn.release() }
                 }
             }
         }
