@@ -68,11 +68,11 @@ final class Checkpointer: Sendable {
     /// Writes a checkpoint of the newest durable version. `isClosing`: the last checkpoint before closing, which marks the store as cleanly
     /// closed. `isForced`: writes one even if nothing has changed. `isAwaited`: a thread waits, so several threads pack the pages.
     ///
-    /// Throws `closed` when the store was closed meanwhile.
+    /// Throws `closed` when the store was closed meanwhile, and the failure of a store that has failed.
     func run(
         log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isThrottled: Bool = false
     ) throws(EngineError) {
-        if !isClosing { try engine.pipeline.beginCheckpoint(hasTurn: false) }
+        if isClosing { try engine.lifecycle.require(.lastCheckpoint) } else { try engine.pipeline.beginCheckpoint(hasTurn: false) }
         defer { if !isClosing { engine.pipeline.endCheckpoint() } }
         if log != nil { try engine.pipeline.drain() }
         let (version, mark) = try engine.pipeline.durablePoint()

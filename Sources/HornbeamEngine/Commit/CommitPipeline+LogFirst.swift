@@ -27,9 +27,9 @@ extension CommitPipeline {
     private func beginLogFirst(on base: StoreVersion) throws(EngineError) -> LogWriter? {
         guard lag() == 0 else { return nil }
         return try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else { throw undoneError }
-            let isAlone = unsafe state.nextTicket == state.serving + 1 && state.pending.isEmpty && !state.isFlushing
+            let isAlone = unsafe !turn.isAwaited && state.pending.isEmpty && !state.isFlushing
             guard isAlone, let log = unsafe state.log else { return nil }
             unsafe state.isFlushing = true
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
@@ -47,7 +47,12 @@ extension CommitPipeline {
     }
 
     /// Makes the version of the applied transaction the base of the next transaction.
-    func setExecuted(_ version: StoreVersion) { monitor.withLock { unsafe state.executed = version } }
+    func setExecuted(_ version: StoreVersion) {
+        monitor.withLock {
+            assert(unsafe state.isFlushing && version.number > state.executed.number, "The logged transaction follows the newest version.")
+            unsafe state.executed = version
+        }
+    }
 
     /// Makes the transaction durable and publishes it.
     func finishLogFirst(_ commit: Commit, _ mark: LogMark) throws(EngineError) {
@@ -55,7 +60,7 @@ extension CommitPipeline {
         do throws(EngineError) { try syncLogFirst() } catch { failure = error }
         finish([commit], mark, synced: true, failure)
         defer { monitor.unlock() }
-        if failure != nil, let poisoned = unsafe state.failure { throw poisoned }
+        if failure != nil { try lifecycle.require(.commit) }
     }
 
     private func syncLogFirst() throws(EngineError) {
@@ -70,7 +75,7 @@ extension CommitPipeline {
             fail([], error, logged: true)
             unsafe state.isFlushing = false
             monitor.signalAll(.progress)
-            return unsafe state.failure ?? error
+            return lifecycle.refusal(of: .commit) ?? error
         }
     }
 }

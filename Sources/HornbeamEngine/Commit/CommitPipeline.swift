@@ -1,6 +1,6 @@
 // The queue from an executed transaction to a durable, published version: group commit.
 //
-// Writers take turns, first come, first served. A writer that has executed its transaction queues it, ends its turn and waits. A waiting
+// A writer that has executed its transaction queues it, ends its turn (WriterTurn) and waits. A waiting
 // writer becomes the leader if there is none. The leader writes all queued transactions as one batch with one sync, publishes the versions in
 // order and wakes the followers. So batches form while a sync is in progress, and a lone writer pays one write and one sync. A small
 // transaction without concurrent writers takes the log-first fast path: CommitPipeline+LogFirst.swift.
@@ -44,41 +44,29 @@ final class CommitPipeline: Sendable {
     }
 
     struct State {
-        var nextTicket = 0
-        var serving = 0
         var executed: StoreVersion
         var pending: [Commit] = []
         var isFlushing = false
         var acknowledged: TransactionNumber
         var durable: TransactionNumber
         var mark: LogMark
-        var failure: EngineError?
-        /// The reason why no new transaction may begin, though running ones may end.
-        var refusal: EngineError?
         /// The transactions that full disks undid.
         var undone = UndoneRounds()
         /// The deadline for the sync of the oldest lazy commit, in nanoseconds of the monotonic clock; nil if no sync is pending.
         var syncBy: UInt64?
-        var jobs: [Job] = []
         var isCheckpointing = false
-        /// The reason why no checkpoint may begin: the store is being closed.
-        var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
 
-    /// Work to be done while no transaction runs.
-    final class Job {
-        let body: () -> Void
-        var isDone = false
-        init(_ body: @escaping () -> Void) { self.body = body }
-    }
-
-    let monitor = Monitor()
+    let monitor: Monitor
+    let turn: WriterTurn
     /// The threads that wait for the checkpoint in progress.
     private let checkpointWaiters = Atomic(0)
     let registry: VersionRegistry
     private let pool: FramePool
+    /// Changed under the monitor, so that waiting threads are woken.
+    let lifecycle: Lifecycle
     nonisolated(unsafe) var state: State  // guarded by the monitor
 
     /// Called when transactions above a number are undone.
@@ -87,11 +75,14 @@ final class CommitPipeline: Sendable {
     let lag: @Sendable () -> Int
 
     init(
-        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
+        registry: VersionRegistry, pool: FramePool, lifecycle: Lifecycle, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
         undone: @escaping @Sendable (TransactionNumber) -> Void
     ) {
+        monitor = Monitor()
+        turn = WriterTurn(monitor)
         self.registry = registry
         self.pool = pool
+        self.lifecycle = lifecycle
         self.undone = undone
         self.lag = lag
         unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
@@ -111,16 +102,14 @@ final class CommitPipeline: Sendable {
     /// Waits for the writer's turn. Returns the version on which the transaction is based.
     func takeTurn() throws(EngineError) -> StoreVersion {
         try monitor.withLock { () throws(EngineError) in
-            let ticket = unsafe state.nextTicket
-            unsafe state.nextTicket += 1
-            while unsafe state.serving != ticket { monitor.wait(.turn) }
-            if let failure = unsafe state.failure ?? state.refusal {
-                runJobs()
-                unsafe state.serving += 1
-                monitor.signalAll(.turn)
-                throw failure
+            let isTaken = turn.take()
+            assert(isTaken, "Without a limit a thread waits until it has the turn.")
+            if let refusal = lifecycle.refusal(of: .begin) {
+                turn.release()
+                throw refusal
             }
             registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            assert(unsafe state.acknowledged <= state.executed.number, "A transaction builds on the newest version.")
             return unsafe state.executed
         }
     }
@@ -128,42 +117,11 @@ final class CommitPipeline: Sendable {
     /// Grants the turn to the next writer.
     func endTurn() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
-        monitor.lock()
-        assert(unsafe state.serving < state.nextTicket, "A turn ends after it was granted.")
-        runJobs()
-        unsafe state.serving += 1
-        monitor.signalAll(.turn)
-        monitor.unlock()
-    }
-
-    /// Runs queued jobs; the caller has the turn and the lock.
-    private func runJobs() {
-        while unsafe !state.jobs.isEmpty {
-            let job = unsafe state.jobs.removeFirst()
-            monitor.unlock()
-            job.body()
-            monitor.lock()
-            job.isDone = true
-            monitor.signalAll(.progress)
-        }
+        monitor.withLock { turn.release() }
     }
 
     /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
-    func withoutWriters(_ body: @escaping () -> Void) {
-        monitor.lock()
-        if unsafe state.serving == state.nextTicket {
-            unsafe state.nextTicket += 1
-            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
-            monitor.unlock()
-            body()
-            return endTurn()
-        }
-        let job = Job(body)
-        unsafe state.jobs.append(job)
-        monitor.signalAll(.progress)
-        while !job.isDone { monitor.wait(.progress) }
-        monitor.unlock()
-    }
+    func withoutWriters(_ body: @escaping () -> Void) { monitor.withLock { turn.runBetweenTransactions(body) } }
 
     // MARK: Checkpoints, one at a time
 
@@ -175,26 +133,26 @@ final class CommitPipeline: Sendable {
 
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller has the writer's turn.
     ///
-    /// Throws `closed` after `endCheckpoints`.
+    /// Throws the failure of a store that has failed, and `closed` after `endCheckpoints`.
     func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
         try monitor.withLock { () throws(EngineError) in
             while unsafe state.isCheckpointing {
-                if hasTurn { runJobs() }
-                if let closed = unsafe state.closed { throw closed }
+                if hasTurn { turn.runQueuedWork() }
+                try lifecycle.require(.checkpoint)
                 if unsafe state.isCheckpointing { monitor.wait(.progress) }
             }
-            if let closed = unsafe state.closed { throw closed }
+            try lifecycle.require(.checkpoint)
             unsafe state.isCheckpointing = true
         }
     }
 
     /// Waits until no checkpoint runs. Afterwards only the checkpoint that closes the store may run.
-    func endCheckpoints(_ error: EngineError) {
+    func endCheckpoints() {
         monitor.withLock {
             while unsafe state.isCheckpointing { monitor.wait(.progress) }
-            unsafe state.closed = error
+            lifecycle.finish()
             monitor.signalAll(.progress)
         }
     }
@@ -216,18 +174,17 @@ final class CommitPipeline: Sendable {
 
     // MARK: Committing
 
-    /// Waits for running transactions and refuses new ones.
-    func refuseWriters(_ error: EngineError) {
+    /// Waits for running transactions. The store is closing, so no new ones begin.
+    func endWriters() {
         monitor.withLock {
-            unsafe state.refusal = error
-            while unsafe state.serving != state.nextTicket { monitor.wait(.turn) }
+            turn.waitUntilFree()
         }
     }
 
     /// Throws if commits are refused, or if the version on which a transaction is based was undone.
     func requireNewest(_ base: StoreVersion) throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else {
                 throw undoneError
             }
@@ -242,7 +199,7 @@ final class CommitPipeline: Sendable {
     /// Returns the round, which the caller must pass to `wait` once. Throws if the version on which it is based was undone meanwhile.
     func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
         try monitor.withLock { () throws(EngineError) in
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             guard unsafe state.executed === base else { throw undoneError }
             assert(unsafe commit.version.number > state.executed.number, "Versions are queued in ascending order.")
             unsafe state.pending.append(commit)
@@ -263,7 +220,7 @@ final class CommitPipeline: Sendable {
             if unsafe number > state.executed.number { throw undoneError }
             let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
             if reached >= number { return }
-            if let failure = unsafe state.failure { throw failure }
+            try lifecycle.require(.commit)
             if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync) }
         }
     }
@@ -271,8 +228,7 @@ final class CommitPipeline: Sendable {
     /// Writes the queued transactions as one batch. The caller has the lock, which is released during the write.
     private func flush(needsSync: Bool) {
         guard let log = unsafe state.log else {
-            unsafe state.failure = EngineError(.closed, "The store is closed.")
-            return
+            return assertionFailure("A store without a log has failed or is closed, which a committing thread learns first.")
         }
         assert(unsafe !state.isFlushing, "One thread leads a batch.")
         unsafe state.isFlushing = true
@@ -351,22 +307,21 @@ final class CommitPipeline: Sendable {
     /// Handles a failed batch. If the disk was full and nothing was logged, undoes all unpublished transactions. Otherwise poisons the store.
     func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
         guard error.code == .full, !logged else {
-            unsafe state.failure =
+            return lifecycle.fail(
                 error.code == .durabilityLost
-                ? error
-                : EngineError(
-                    .durabilityLost,
-                    "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
-                    path: error.path, errno: error.errno)
-            return
+                    ? error
+                    : EngineError(
+                        .durabilityLost,
+                        "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
+                        path: error.path, errno: error.errno))
         }
         let lost = group + (unsafe state.pending)
+        assert(zip(lost, lost.dropFirst()).allSatisfy { $0.version.number < $1.version.number }, "Transactions are undone from the newest on.")
         unsafe state.pending = []
-        let job = Job { [self] in
+        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
+        turn.runBeforeNext { [self] in
             for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
         }
-        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
-        if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
         assert(unsafe published.number <= state.executed.number, "Only unpublished versions are undone.")
@@ -430,10 +385,15 @@ final class CommitPipeline: Sendable {
 
     // MARK: Closing
 
-    /// Refuses all further commits.
-    func close(_ error: EngineError) {
+    /// Refuses all further commits: the store's files were removed or replaced.
+    func fail(_ error: EngineError) { end { lifecycle.fail(error) } }
+
+    /// Refuses all further commits: the store is closed.
+    func close() { end { lifecycle.end() } }
+
+    private func end(_ transition: () -> Void) {
         monitor.withLock {
-            if unsafe state.failure == nil { unsafe state.failure = error }
+            transition()
             unsafe state.log = nil
             monitor.signalAll(.progress)
             monitor.signalAll(.turn)
@@ -442,7 +402,6 @@ final class CommitPipeline: Sendable {
 
     /// The newest executed transaction. It may not be written to the log yet.
     var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
-    var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
     /// The number of undone rounds in which threads still wait.
     var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }

@@ -52,6 +52,7 @@ struct Redo {
         let head = UInt64(RedoCode.put.rawValue) | UInt64(tree.rawValue) << 8 | (isBlob ? 1 << 40 : 0)
         bytes.appendInteger(head | UInt64(key.count) << 48)
         bytes.appendInteger(UInt32(value.count))
+        assert(key.count <= StoreLimits.keyLengthMax && value.count <= Int(UInt32.max), "An entry fits its redo record.")
         unsafe bytes.append(contentsOf: key.buffer)
         unsafe bytes.append(contentsOf: value.buffer)
     }
@@ -76,6 +77,7 @@ struct Redo {
     mutating func patch(_ tree: TreeID, _ column: ColumnID, _ keys: [UInt64], _ cells: Bytes, _ nulls: [Bool]?) {
         guard begin(.patch, tree) else { return }
         bytes.appendInteger(column.rawValue)
+        assert(keys.isEmpty || cells.count % keys.count == 0, "All cells of a column have one width.")
         bytes.append(UInt8(keys.isEmpty ? 0 : cells.count / keys.count))
         appendKeys(keys)
         var bits = [UInt8](repeating: 0, count: (keys.count + 7) / 8)
@@ -85,6 +87,7 @@ struct Redo {
     }
 
     private mutating func appendKeys(_ keys: [UInt64]) {
+        assert(zip(keys, keys.dropFirst()).allSatisfy(<), "The keys of a redo record ascend.")
         bytes.appendVariable(UInt64(keys.count))
         var last: UInt64 = 0
         for key in keys {
@@ -120,6 +123,7 @@ struct Redo {
     }
 
     static func attach(_ catalogue: PageReference, _ fileTable: PageReference) -> [UInt8] {
+        assert(!catalogue.isInMemory && !fileTable.isInMemory, "The log names page files.")
         var bytes = [RedoCode.attach.rawValue]
         bytes.appendReference(catalogue)
         bytes.appendReference(fileTable)

@@ -42,6 +42,7 @@ struct UndoneRounds {
     /// Ends the current round, whose transactions with numbers above `number` were undone.
     mutating func endRound(above number: TransactionNumber, _ error: EngineError) {
         if waiters > 0 { ended[round] = Ended(above: number, error: error, waiters: waiters) }
+        assert(ended.values.allSatisfy { $0.waiters > 0 }, "A round is remembered while threads wait in it.")
         last = error
         waiters = 0
         round += 1

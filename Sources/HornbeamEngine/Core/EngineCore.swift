@@ -13,6 +13,9 @@ final class EngineCore: Sendable {
     /// The appender for blobs. They are written before the log refers to them.
     let blobs: PageAppender
     let reserve: SpaceReserve
+    let room: DiskRoom
+    /// Whether the store is open, has failed or is being closed.
+    let lifecycle: Lifecycle
     /// The writer's lock of the store; nil in a reader.
     private let lock: (any FileLock)?
 
@@ -25,12 +28,14 @@ final class EngineCore: Sendable {
         self.files = files
         self.meta = meta
         blobs = files.makeAppender()
-        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize, lock: lock)
+        room = DiskRoom()
+        lifecycle = Lifecycle(path: files.directory)
+        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize, lock: lock, room: room)
         registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
         let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
         self.space = space
         pipeline = CommitPipeline(
-            registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
+            registry: registry, pool: pool, lifecycle: lifecycle, first: first, mark: mark, lag: { space.lag },
             undone: { space.undo(above: $0) })
     }
 

@@ -56,7 +56,7 @@ extension LogWriter {
     func keep(_ header: LogSegmentHeader, wanted: Int) {
         let kept = PreparedSegment.Recycled(header)
         recycled.withLock { recycled in
-            guard recycled.count < PreparedSegment.Recycled.countMax, PreparedSegment.fits(kept.bytes, wanted), !lacksRoom.load(ordering: .relaxed)
+            guard recycled.count < PreparedSegment.Recycled.countMax, PreparedSegment.fits(kept.bytes, wanted), !room.state.holdsLogBack
             else { return }
             do throws(EngineError) {
                 try fileSystem.rename(join(directory, header.number.fileName), to: join(directory, kept.fileName))
@@ -127,11 +127,11 @@ extension LogWriter {
                 if ready.header.segmentBytes >= least { return ready }
                 discardPrepared(tooShort: ready)
             }
-            let isShort = mayBeShort && reserve?.isSpent ?? false
+            let isShort = mayBeShort && room.state.acceptsOnlyFreeing
             do throws(EngineError) { return try makeSegment(bytes: isShort ? least : max(bytes, least), atLeast: least, isThrottled: false) } catch {
                 guard error.code == .full, mayBeShort, bytes > least else { throw error }
             }
-            defer { lacksRoom.store(true, ordering: .relaxed) }
+            defer { room.apply(.logRefused) }
             do throws(EngineError) { return try makeSegment(bytes: least, atLeast: least, isThrottled: false) } catch {
                 guard error.code == .full, releaseReserve() else { throw error }
             }
@@ -181,11 +181,11 @@ extension LogWriter {
             let file = try name(path, number)
             assert(header.number == number && header.segmentBytes == UInt64(length), "A header describes its segment.")
             nextNumber.store(number.next.rawValue, ordering: .relaxed)
-            lacksRoom.store(false, ordering: .relaxed)
+            room.apply(.segmentMade)
             return PreparedSegment(file: file, header: header)
         } catch {
             try lock?.verify()
-            if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
+            if error.code == .full { room.apply(.logRefused) }
             // A partial segment only takes space; the first error is the one to report.
             for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
             throw error

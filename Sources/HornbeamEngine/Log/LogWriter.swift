@@ -63,8 +63,8 @@ package final class LogWriter: Sendable {
     let lacksPrepared = Atomic(false)
     /// True when the next segment should be preallocated: half of the current one is used. Earlier preallocation would waste space.
     let wantsPrepared = Atomic(false)
-    /// The last preallocation met a full disk. The second half of the current segment is kept for transactions that free space.
-    let lacksRoom = Atomic(false)
+    /// The room on the disk, which the log and the store share.
+    let room: DiskRoom
     /// Released on a full disk, for transactions that free more space.
     let reserve: SpaceReserve?
     /// True while a commit waits for the next segment.
@@ -88,6 +88,7 @@ package final class LogWriter: Sendable {
         listing: [String]? = nil, lock: (any FileLock)? = nil, reserve: SpaceReserve? = nil
     ) throws(EngineError) {
         self.reserve = reserve
+        room = reserve?.room ?? DiskRoom()
         self.lock = lock
         self.directory = directory
         self.fileSystem = fileSystem
@@ -222,7 +223,7 @@ package final class LogWriter: Sendable {
                 throw state.poison(error, in: directory)
             }
             if isWritten { return }
-            lacksRoom.store(true, ordering: .relaxed)
+            room.apply(.logRefused)
             throw error
         }
     }
@@ -243,7 +244,7 @@ package final class LogWriter: Sendable {
 
     /// Whether a group fits into the usable part of the current segment.
     func hasRoom(_ state: borrowing State, for bound: Int, frees: Bool) -> Bool {
-        state.hasRoom(for: bound, isHalfHeldBack: !frees && lacksRoom.load(ordering: .relaxed))
+        state.hasRoom(for: bound, isHalfHeldBack: !frees && room.state.holdsLogBack)
     }
 
     /// Rewrites the durable LSN hint, so that readers find it.

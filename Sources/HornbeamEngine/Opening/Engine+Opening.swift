@@ -24,7 +24,7 @@ extension Engine {
     package func refresh() throws(EngineError) -> Bool {
         try requireOwnProcess()
         guard let readerPosition else { return false }
-        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
+        try lifecycle.require(.snapshot)
         return try readerPosition.refresh(self)
     }
 

@@ -17,19 +17,25 @@ package final class SpaceReserve: Sendable {
     private let lock: (any FileLock)?
     private let state = Guarded(State())
 
-    private struct State {
-        var isThere = false
-        /// There may be one that is no good: a crash left it, or it could not be removed.
-        var isLeftOver = false
-        /// It was released and could not be created again.
-        var isSpent = false
-        /// Calls to skip before the next attempt, after an attempt found no space.
-        var pause = 0
-        /// The store is closed.
-        var hasEnded = false
+    /// Whether its releases made the store accept only commits that free space.
+    let room: DiskRoom
+
+    private enum Presence {
+        case absent, present
+        /// There may be a useless one: a crash left it, or it could not be removed.
+        case leftOver
+        /// The store is closed: none is created any more.
+        case ended
     }
 
-    init(directory: String, fileSystem: any FileSystem, bytes: Int, lock: (any FileLock)? = nil) {
+    private struct State {
+        var presence = Presence.absent
+        /// Calls to skip before the next attempt, after an attempt found no space.
+        var pause = 0
+    }
+
+    init(directory: String, fileSystem: any FileSystem, bytes: Int, lock: (any FileLock)? = nil, room: DiskRoom = DiskRoom()) {
+        self.room = room
         self.directory = directory
         self.fileSystem = fileSystem
         self.bytes = bytes
@@ -39,29 +45,29 @@ package final class SpaceReserve: Sendable {
     private var path: String { join(directory, SpaceReserve.fileName) }
 
     /// True while the reserve is released: until it exists again, only commits that free space are accepted.
-    var isSpent: Bool { state.withLock { $0.isSpent } }
+    var isSpent: Bool { room.state.acceptsOnlyFreeing }
 
     /// Creates the reserve if it does not exist and there may be space for it. A failure is not reported: the store works without a reserve.
     ///
     /// `isUrgent`: the disk is known to be full. If there is no space in this case, the reserve counts as spent.
     func prepare(isUrgent: Bool = false) {
         state.withLock { state in
-            guard bytes > 0, !state.isThere, !state.hasEnded else { return }
+            guard bytes > 0, state.presence == .absent || state.presence == .leftOver else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             guard isStorePresent else { return }
             // Its blocks count as free.
-            if state.isLeftOver { state.isLeftOver = !removeFile() }
+            if state.presence == .leftOver, removeFile() { state.presence = .absent }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {
                     throw EngineError(.full, "There is no room for the reserve.")
                 }
                 try write()
-                state.isThere = true
-                state.isSpent = false
+                state.presence = .present
+                room.apply(.reserveMade)
             } catch {
-                state.isLeftOver = !removeFile()
-                if isUrgent { state.isSpent = true }
+                state.presence = removeFile() ? .absent : .leftOver
+                if isUrgent { room.apply(.reserveSpent) }
                 state.pause = 500
             }
         }
@@ -81,11 +87,10 @@ package final class SpaceReserve: Sendable {
     /// Removes the reserve, including one from before a crash, so that its space can be used. False if there is none.
     func release() -> Bool {
         state.withLock { state in
-            guard state.isThere || state.isLeftOver, isStorePresent else { return false }
+            guard state.presence == .present || state.presence == .leftOver, isStorePresent else { return false }
             let isGone = removeFile()
-            state.isThere = false
-            state.isLeftOver = !isGone
-            state.isSpent = true
+            state.presence = isGone ? .absent : .leftOver
+            room.apply(.reserveSpent)
             state.pause = 500
             return isGone
         }
@@ -106,16 +111,15 @@ package final class SpaceReserve: Sendable {
     /// Records whether the folder held a reserve when the store was opened.
     func recordExistingFile(_ names: [String]) {
         let isLeftOver = names.contains(SpaceReserve.fileName)
-        state.withLock { $0.isLeftOver = isLeftOver }
+        if isLeftOver { state.withLock { $0.presence = .leftOver } }
     }
 
     /// Called when the store is closed: no reserve is created afterwards. With `removes`, which a clean close passes, removes the reserve.
     func end(removes: Bool) {
         state.withLock { state in
-            state.hasEnded = true
-            guard removes, state.isThere || state.isLeftOver, isStorePresent else { return }
-            _ = removeFile()
-            (state.isThere, state.isLeftOver) = (false, false)
+            let mayExist = state.presence == .present || state.presence == .leftOver
+            state.presence = .ended
+            if removes, mayExist, isStorePresent { _ = removeFile() }
         }
     }
 }

@@ -9,7 +9,7 @@ extension Engine {
     func commitLogFirst(
         _ transaction: WriteTransaction, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber? {
-        guard transaction.isDeferred, !core.reserve.isSpent, core.pool.hasRoom(for: Engine.framesOfDeferredChanges) else { return nil }
+        guard transaction.isDeferred, !core.room.state.acceptsOnlyFreeing, core.pool.hasRoom(for: Engine.framesOfDeferredChanges) else { return nil }
         let payload = transaction.redo.bytes
         let logged = TransactionRecord(number: transaction.number, payload: payload, frees: false)
         let mark: LogMark

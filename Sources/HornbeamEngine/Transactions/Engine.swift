@@ -28,6 +28,8 @@ package final class Engine: Sendable {
     private var parts: Parts { readerPosition == nil ? first : newer.withLock { $0 } ?? first }
     var core: EngineCore { parts.core }
     var checkpointer: Checkpointer { parts.checkpointer }
+    /// That of the first parts, since a reader is closed once, whichever parts it has.
+    var lifecycle: Lifecycle { first.core.lifecycle }
     package let options: EngineOptions
     /// The position of an engine that was opened for reading; nil in a writer.
     let readerPosition: ReaderPosition?
@@ -36,9 +38,9 @@ package final class Engine: Sendable {
     let logMaintenance: Maintenance
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
-    /// Bytes that were free on the disk at the last check.
-    let freeBytes = Atomic(Int.max)
     let cleaner = Cleaner()
+    /// The commits of small work.
+    package let queue = CommitQueue()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
@@ -47,7 +49,6 @@ package final class Engine: Sendable {
 
     struct State {
         var log: LogWriter?
-        var isClosed = false
         var lastCheckpointLogBytes = 0
         /// The number of rounds of the background thread without a checkpoint, after a failed one.
         var checkpointPause = 0
@@ -124,7 +125,7 @@ package final class Engine: Sendable {
         at number: TransactionNumber? = nil, isPinned: Bool = false
     ) throws(EngineError) -> Snapshot {
         try requireOwnProcess()
-        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
+        try lifecycle.require(.snapshot)
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
@@ -133,7 +134,7 @@ package final class Engine: Sendable {
     }
 
     /// The reason why commits are refused until the store is opened again; nil if they are not.
-    package var failure: EngineError? { core.pipeline.failure }
+    package var failure: EngineError? { lifecycle.refusal(of: .commit) }
 
     /// The transactions whose versions are live, in ascending order.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }
@@ -301,26 +302,25 @@ package final class Engine: Sendable {
         core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
-        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isUnchangedSinceOpening {
+        if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), !isUnchangedSinceOpening {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
+        guard lifecycle.close() else { return }
         let (log, lock) = state.withLock { state in
-            state.isClosed = true
             defer { (state.log, state.lock) = (nil, nil) }
             return (state.log, state.lock)
         }
         guard let log, let lock else { return }
-        let closed = EngineError(.closed, "The store is closed.", path: path)
-        core.pipeline.refuseWriters(closed)
-        core.pipeline.endCheckpoints(closed)
+        core.pipeline.endWriters()
+        core.pipeline.endCheckpoints()
         defer {
-            core.pipeline.close(closed)
+            core.pipeline.close()
             log.close()
             lock.release()
         }
         do throws(EngineError) {
-            if let failure = core.pipeline.failure { throw failure }
+            try lifecycle.require(.lastCheckpoint)
             try log.requireStore()
         } catch {
             core.reserve.end(removes: false)

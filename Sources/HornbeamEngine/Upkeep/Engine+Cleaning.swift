@@ -15,7 +15,7 @@ extension Engine {
         defer { cleaner.end(isUnfinished: isUnfinished) }
         let live = core.space.table.liveBytes
         var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
-        while !isShortOfSpace(log), let round = try nextRound(budget: max(budget, 0)) {
+        while !isShortOfSpace, let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
                 isUnfinished = true
                 break
@@ -24,7 +24,7 @@ extension Engine {
             budget -= (moved + 1) * core.pool.pageSize / 2
             try checkpointer.run(log: log, isThrottled: isThrottled)
         }
-        if isShortOfSpace(log) { try reclaimSpaceOnFullDisk(log) }
+        if isShortOfSpace { try reclaimSpaceOnFullDisk(log) }
         let kept = try checkpointer.bytesNeededOnlyByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: live) {
             try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)

@@ -34,17 +34,17 @@ extension Engine {
         }
         do throws(EngineError) {
             // Includes the case that the lack of space caused this checkpoint, which freed some.
-            let wasShortOfRoom = isShortOfSpace(log)
+            let wasShortOfRoom = isShortOfSpace
             try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
             try reclaimSpace(log, isThrottled: isThrottled)
-            if wasShortOfRoom || isShortOfSpace(log) {
+            if wasShortOfRoom || isShortOfSpace {
                 // Releases what only the previous checkpoint keeps.
                 try checkpointer.run(log: log, isForced: true)
                 log.releaseRecycledSegments()
                 core.reserve.prepare(isUrgent: true)
             }
         } catch {
-            if error.code == .durabilityLost { core.pipeline.close(error) }
+            if error.code == .durabilityLost { core.pipeline.fail(error) }
             state.withLock { $0.checkpointPause = 100 }
             throw error
         }
@@ -80,21 +80,17 @@ extension Engine {
     /// True if a checkpoint is due because of free space, the size of the log, the replaced bytes or the memory.
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
-        if logged > 0, let log = state.withLock({ $0.log }), isShortOfSpace(log) { return true }
+        if logged > 0, isShortOfSpace { return true }
         if bytes > options.checkpointLogBytes || core.space.isCheckpointDue(logged: logged) { return true }
         return bytes > 0 && isPoolFilling
     }
 
-    /// True if the disk is full, or if the unwritten nodes would take a quarter of the free space. Then checkpoints must not fall behind, or they
-    /// find no space.
-    func isShortOfSpace(_ log: LogWriter) -> Bool {
-        if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
-        return core.pool.unwritten * core.pool.pageSize > freeBytes.load(ordering: .relaxed) / 4
+    /// True if the disk is full, or may be full before the next checkpoint ends.
+    var isShortOfSpace: Bool {
+        core.room.isShort(unwritten: core.pool.unwritten * core.pool.pageSize)
     }
 
-    private func readFreeBytes() {
-        freeBytes.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
-    }
+    private func readFreeBytes() { core.room.setFreeBytes(core.files.fileSystem.availableBytes(path)) }
 
     /// True if half of the pool contains nodes that a checkpoint would write. Nodes that only old versions need are never written.
     private var isPoolFilling: Bool {
@@ -138,9 +134,9 @@ extension Engine {
 
     /// Throws while the reserve is spent, unless a transaction frees space.
     func requireRoom(for transaction: WriteTransaction, _ version: StoreVersion) throws(EngineError) {
-        guard core.reserve.isSpent, !transaction.frees(version) else { return }
+        guard core.room.state.acceptsOnlyFreeing, !transaction.frees(version) else { return }
         core.reserve.prepare(isUrgent: true)
-        guard core.reserve.isSpent else { return }
+        guard core.room.state.acceptsOnlyFreeing else { return }
         throw EngineError(
             .full, "The disk is full. Until there is room again, only commits that delete more than they add are accepted. Free some space.",
             path: path)
@@ -156,18 +152,20 @@ extension Engine {
     /// Syncs lazy commits whose delay has passed, and preallocates the next log segment.
     func maintainLog() {
         readFreeBytes()
+        guard lifecycle.allows(.commit) else { return }
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             guard let log = state.withLock({ $0.log }) else { return }
             // The reserve is created first. While it is spent, no segment is preallocated, and commits make segments as short as possible.
             if log.currentSegment != nil { core.reserve.prepare() }
-            if log.needsPreparedSegment, !core.reserve.isSpent { try log.prepareSegment() }
+            if log.needsPreparedSegment, !core.room.state.acceptsOnlyFreeing { try log.prepareSegment() }
         }
     }
 
     /// Releases old versions, and writes a checkpoint if one is due.
     func maintainPages() {
         maintainVersions()
+        guard lifecycle.allows(.checkpoint) else { return }
         attempt { () throws(EngineError) in
             if needsCheckpoint || cleaner.isUnfinished, !isPausing() {
                 try checkpoint(isAwaited: false, isThrottled: true)
@@ -191,7 +189,7 @@ extension Engine {
 
     func attempt(_ work: () throws(EngineError) -> Void) {
         do throws(EngineError) { try work() } catch {
-            if error.code == .durabilityLost { core.pipeline.close(error) }
+            if error.code == .durabilityLost { core.pipeline.fail(error) }
         }
     }
 

@@ -26,11 +26,10 @@ extension Store {
     ///   the wrong type and for faults of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> CommitResult {
         try requireWritable()
-        return try changes.weight <= Self.groupedWeightMax && canGroupSaves
-            ? groupCommit.save(changes, in: self) : write(changes, forwarding: true)
+        return try write(changes, forwarding: true, isShared: changes.weight <= Self.groupedWeightMax && canGroupSaves)
     }
 
-    /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
+    /// The largest weight of a save that shares a version with others. A heavier save would delay the others.
     private static let groupedWeightMax = 64
 
     /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained version is that of one
@@ -39,20 +38,26 @@ extension Store {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
 
-    /// Executes a change set in a transaction of its own.
+    /// Executes a change set in a transaction with a number of its own.
     ///
     /// - Parameter forwarding: False for changes that come from the custom store itself.
-    func write(_ changes: ChangeSet, forwarding: Bool) throws -> CommitResult {
-        let transaction = try beginTransaction()
-        let execution = SaveExecution(changes, transaction: transaction, reader: reader)
-        do {
+    func write(_ changes: ChangeSet, forwarding: Bool, isShared: Bool = false) throws -> CommitResult {
+        let work: CommitQueue.Work = { [self] transaction in
+            let execution = SaveExecution(
+                changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             try execution.run()
             if forwarding { try forwardToCustomStore(changes) }
-        } catch {
-            transaction.abort()
-            try rethrow(error, base: transaction)
+            try record(execution.change, in: transaction)
+            return publishing(execution.change)
         }
-        return CommitResult(transaction: try commitReportingDoubt(transaction, durability, publishing: execution.change))
+        do {
+            let number = try engine.queue.commit(durability.engineLevel, isShared: isShared, begin: beginTransaction, work)
+            return CommitResult(transaction: number.rawValue)
+        } catch let refused as RefusedWork {
+            try rethrow(refused.error, base: refused.base)
+        } catch let failed as FailedCommit {
+            throw doubt(HornbeamError(failed.error), failed.number.rawValue)
+        }
     }
 
     /// Sends changes to the custom store, if there is one.
@@ -71,11 +76,11 @@ extension Store {
     }
 
     /// Throws the error of a save. A conflict reveals other commits, so it is thrown after they are durable.
-    func rethrow(_ error: any Error, base transaction: WriteTransaction) throws -> Never {
+    private func rethrow(_ error: any Error, base: TransactionNumber) throws -> Never {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
         case let conflicts as SaveConflicts:
-            try waitForBase(of: transaction)
+            try EngineError.translated { () throws(EngineError) in try engine.waitUntilDurable(base) }
             throw conflicts
         default: throw error
         }
@@ -129,5 +134,18 @@ extension Store {
                 .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
         }
         try requireOutsideBatchHandler()
+    }
+}
+
+/// Row buffers that are used with the writer's turn.
+///
+/// `@unchecked Sendable`: one transaction runs at a time.
+final class TurnBuffers: @unchecked Sendable {
+    private var rows: RowBuffers?
+
+    func buffers(_ schema: Schema) -> RowBuffers {
+        let buffers = rows ?? RowBuffers(schema)
+        rows = buffers
+        return buffers
     }
 }

@@ -28,7 +28,7 @@ package final class Store: Sendable {
     /// The state of two-phase commits in this store.
     let joint = TwoPhaseState()
     let publisher = ChangePublisher()
-    let groupCommit = SaveGroupCommit()
+    let turnBuffers = TurnBuffers()
     let batchThread = BatchThread()
     /// Nil for a store without history.
     let history: HistoryLog?

@@ -137,7 +137,7 @@ import Testing
     @Test func aSegmentTakesTheGroupItWasMadeFor() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
         try writer.prepareSegment()
-        writer.lacksRoom.store(true, ordering: .relaxed)
+        writer.room.apply(.logRefused)
         _ = try writer.append([Self.large(last + 1, bytes: 24_000)])
         #expect(writer.currentSegment == LogSegmentNumber(2))
     }

@@ -34,7 +34,7 @@ struct SharedSaveTests {
         let problems = Guarded<[String]>([])
         let numbers = Guarded<[UInt64]>([])
         let refusals = Guarded(0)
-        // A writer outside the group commit, which needs the writer's turn too.
+        // A writer outside the groups, which needs the writer's turn too.
         let other = Interleaving.Part("other") {
             _ = try library.store.reserveKeys(100)
             var changes = ChangeSet()
@@ -147,24 +147,5 @@ struct SharedSaveTests {
             let outcome = try run(schedule, history: seed % 2 == 0).0
             #expect(outcome.stopReason == nil && outcome.problems.isEmpty, "schedule \(schedule)")
         }
-    }
-
-    @Test("who joins a group whose earlier changes cannot be carried out is in it, to be answered with the others")
-    func whoJoinsAFailingGroupIsAnswered() throws {
-        let library = try Library()
-        let places = try ["first", "second"].map { name in
-            let place = QueuedSave()
-            _ = try library.add("Author", ["name": .string(name)], to: &place.changes)
-            return place
-        }
-        let transaction = try library.store.beginTransaction()
-        let group = SaveBatch(library.store, transaction, RowBuffers(library.store.schema))
-        try group.execute(places[0])
-        // As if a page with the rows to change were unreadable.
-        transaction.hasFailed = true
-        #expect(throws: (any Error).self) { try group.execute(places[1]) }
-        #expect(group.saves.elementsEqual(places) { $0 === $1 })
-        group.abort()
-        #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 0)
     }
 }
