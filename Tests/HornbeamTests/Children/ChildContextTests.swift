@@ -56,7 +56,7 @@ import Testing
         let ada = try family.inChild(family.ada)
         ada.salary = 99
         family.ada.salary = 2
-        nonisolated(unsafe) let parents = family.ada
+        nonisolated(unsafe) let parents = family.ada  // the save calls the policy on this thread
         family.child.mergePolicy = .custom(over: .mergeByPropertyObjectTrump) { _ in
             parents.salary += 1
             return [:]
