@@ -29,6 +29,7 @@ extension Corpus {
         (###"@available(*, deprecated, message: "var b: Int }") var a: Int"###, [###"@available(*, deprecated, message: "var b: Int }") a: Int"###]),
         (###"@available(macOS 15, *)\###n@MainActor var a: Int"###, [###"@available(macOS 15, *) @MainActor() a: Int"###]),
         (###"@available(*, unavailable)\###nfunc f(_ a: () -> Void = { var b: Int = 3 }) {}"###, []),
+        // A sample, which is read and not compiled.
         (###"@MainActor(unsafe) nonisolated(unsafe) var a: Int"###, [###"@MainActor(unsafe) a: Int"###]),
         (###"nonisolated var a: Int"###, [###"a: Int"###]),
         (###"@Wrapped(wrappedValue: { [3, 4] }, key: \.a) var a: [Int]"###, [###"@Wrapped(wrappedValue: { [3, 4] }, key: \.a) a: [Int]"###]),
