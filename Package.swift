@@ -2,18 +2,22 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// Dependencies are built with their warnings suppressed. The build system “swiftbuild” of Swift 6.3 passes that option beside the one that
-// makes warnings errors, and the compiler refuses the two together; so a checkout of another package's build does without the second one.
-let isDependency = Context.packageDirectory.contains("/checkouts/")
+// Warnings are errors in builds that start in this folder, and not where Hornbeam is a dependency. SwiftPM suppresses the warnings of
+// dependencies, and its build system “swiftbuild” passes that option beside the one that makes warnings errors: the compiler refuses the two
+// together.
+let isRoot = Context.environment["PWD"] == Context.packageDirectory
 
 let common: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-] + (isDependency ? [] : [.treatAllWarnings(as: .error)])
+] + (isRoot ? [.treatAllWarnings(as: .error)] : [])
 
 /// The settings of the modules under `Sources/`.
 let strict: [SwiftSetting] = common + [.strictMemorySafety()]
+
+/// The settings of the compiler plug-in. The compiler waits for it hundreds of times in a build, so debug builds optimise it too.
+let optimised: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let package = Package(
     name: "hornbeam",
@@ -56,8 +60,8 @@ let package = Package(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: strict),
         .target(name: "HornbeamSimulation", dependencies: ["HornbeamEngine", "HornbeamThreads"], swiftSettings: strict),
-        .target(name: "HornbeamExpansion", swiftSettings: strict),
-        .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: strict),
+        .target(name: "HornbeamExpansion", swiftSettings: optimised),
+        .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: optimised),
         .target(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: strict),

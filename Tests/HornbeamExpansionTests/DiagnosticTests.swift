@@ -52,6 +52,12 @@ import Testing
         ("@Attribute @Transient var a = 3",
             "2:1: “a” is both @Attribute and @Transient. Write @Attribute(.transient) for an attribute that is tracked and not stored, or "
                 + "@Transient alone for a property that the model does not know."),
+        ("@Attribute(AttributeOption.unique) var a: Int",
+            "2:12: @Attribute reads its options from the source: write .unique, .indexed, .transient, .external or .preserved."),
+        ("#if DEBUG\n@Attribute(.unique)\n#endif\nvar a: Int\nvar b: Int",
+            "5:5: “a” is inside #if, so that the model would differ between builds. Move it out, or mark it @Transient."),
+        ("var a: Rating = Rating.good\n#if DEBUG\n    .next\n#endif\nvar b: Int",
+            "2:5: “a” is inside #if, so that the model would differ between builds. Move it out, or mark it @Transient."),
         ("#Index<A>()", "2:1: #Index names no property."),
         ("#Unique<A>([\\.a[0]!, \\.])", "2:12: #Unique takes key paths over named properties, such as `\\.year`."),
     ]

@@ -104,8 +104,15 @@ struct PropertyChecks {
 
     // MARK: Options
 
+    private static let options: Set<String> = [".unique", ".indexed", ".transient", ".external", ".preserved"]
+
     private var attributeProblem: Diagnostic? {
         guard let attribute = property.attribute("Attribute") else { return nil }
+        if let option = attribute.arguments.first(where: { $0.label == nil && !Self.options.contains($0.value) }) {
+            return Diagnostic(
+                option.range.lowerBound,
+                "@Attribute reads its options from the source: write .unique, .indexed, .transient, .external or .preserved.")
+        }
         if attribute["derivation"] != nil, let value = property.initialValue {
             return Diagnostic(value.lowerBound, "“\(property.name)” is derived: the store computes it, so that it has no initial value.")
         }

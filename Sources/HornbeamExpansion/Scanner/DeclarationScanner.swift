@@ -7,6 +7,8 @@ struct DeclarationScanner {
     private let types: TypeScanner
     private(set) var index = 0
     private var conditionDepth = 0
+    /// True when attributes or modifiers of the next declaration are inside #if.
+    private var hasConditionalPrefix = false
 
     init(_ source: String) {
         list = TokenList(source)
@@ -30,7 +32,7 @@ struct DeclarationScanner {
         }
         var found = ClassSyntax(
             keyword: keyword, keywordRange: list.tokens[index].range, attributes: attributes, modifiers: modifiers,
-            name: list.text(index + 1).filter { $0 != "`" }, nameRange: list.tokens[index + 1].range)
+            name: list.name(index + 1), nameRange: list.tokens[index + 1].range)
         index += 2
         if list.isMark(index, "<") { found.generics = list.position(index) }
         while index < list.count, !list.isMark(index, ":"), !list.isMark(index, "{") { index = list.afterGroup(index) }
@@ -80,13 +82,18 @@ struct DeclarationScanner {
         if list.tokens[index].kind == .pound { return scanPound(of: &found, to: end) }
         let (attributes, modifiers) = scanPrefix(to: end)
         guard index < end else { return }
+        if list.tokens[index].kind == .pound {
+            hasConditionalPrefix = ["#if", "#elseif", "#else", "#endif"].contains(list.text(index))
+            return
+        }
+        defer { hasConditionalPrefix = false }
         switch list.text(index) {
         case "var", "let":
             found.properties += try scanBindings(attributes, modifiers, to: end)
         case "init":
             var after = index + 1
             while after < end, !list.isMark(after, "(") { after = list.afterGroup(after) }
-            let label = list.isName(after + 1) ? list.text(after + 1) : nil
+            let label = list.isName(after + 1) ? list.name(after + 1) : nil
             found.initialisers.append(.init(firstLabel: label, isConvenience: modifiers.contains { $0.name == "convenience" }))
             skipToBody(end)
         case "func", "deinit", "subscript", "class", "struct", "enum", "actor", "extension", "protocol":
@@ -111,15 +118,20 @@ struct DeclarationScanner {
         case "#endif":
             conditionDepth = max(0, conditionDepth - 1)
             index += 1
-        case let name:
+        case let first:
+            var name = String(first.dropFirst())
             index += 1
+            while index < end, !list.tokens[index].isAfterSpace, let next = list.afterQualifier(index) {
+                name = list.text(next)
+                index = next + 1
+            }
             if list.isMark(index, "<") {
                 while index < end, !list.isMark(index, "("), !list.tokens[index].isAfterLineEnd { index += 1 }
             }
             var arguments: [Argument] = []
             if index < end, list.isMark(index, "("), !list.tokens[index].isAfterLineEnd { arguments = scanArguments() }
             if index < end, list.isMark(index, "{"), !list.tokens[index].isAfterLineEnd { index = list.afterGroup(index) }
-            found.macros.append(AttributeSyntax(name: String(name.dropFirst()), arguments: arguments, position: position))
+            found.macros.append(AttributeSyntax(name: name, arguments: arguments, position: position))
         }
     }
 
@@ -182,13 +194,13 @@ struct DeclarationScanner {
         index += 1
         var name = list.text(index)
         index += 1
-        while list.isMark(index, "."), list.isName(index + 1) {
-            name = list.text(index + 1)
-            index += 2
+        while let next = list.afterQualifier(index) {
+            name = list.text(next)
+            index = next + 1
         }
         if list.isMark(index, "<"), let (_, end) = types.type(at: index - 1, limit: list.count) { index = end }
         var arguments: [Argument] = []
-        if list.isMark(index, "("), !list.tokens[index].isAfterSpace { arguments = scanArguments() }
+        if list.isMark(index, "(") { arguments = scanArguments() }
         return AttributeSyntax(name: name, arguments: arguments, position: position)
     }
 
@@ -200,7 +212,7 @@ struct DeclarationScanner {
         while index < closing {
             var label: String?
             if list.isName(index), list.isMark(index + 1, ":") {
-                label = list.text(index)
+                label = list.name(index)
                 index += 2
             }
             let start = index
@@ -228,13 +240,13 @@ struct DeclarationScanner {
             var property = PropertySyntax(
                 attributes: attributes, modifiers: modifiers, isLet: isLet, keyword: keyword, name: "", isQuoted: false,
                 nameRange: list.tokens[index].range, hasObservers: false, isOneOfSeveral: false, isPattern: false,
-                isConditional: conditionDepth > 0)
+                isConditional: conditionDepth > 0 || hasConditionalPrefix)
             if list.isMark(index, "(") {
                 property.isPattern = true
                 index = list.afterGroup(index)
             } else if list.isName(index) {
                 property.isQuoted = list.tokens[index].kind == .word(isQuoted: true)
-                property.name = list.text(index).filter { $0 != "`" }
+                property.name = list.name(index)
                 index += 1
             } else {
                 throw Failure(position: list.position(index), message: "The name of a property is expected here.")
@@ -246,6 +258,13 @@ struct DeclarationScanner {
         }
         if found.count > 1 { for position in found.indices { found[position].isOneOfSeveral = true } }
         return found
+    }
+
+    /// True for `#if` whose first line continues the expression before it: `.member()`.
+    private func memberFollowsCondition(to end: Int) -> Bool {
+        guard index < end, list.tokens[index].kind == .pound, list.text(index) == "#if" else { return false }
+        let first = (index + 1..<end).first { list.tokens[$0].isAfterLineEnd }
+        return first.map { list.isMark($0, ".") } ?? false
     }
 
     /// Scans the type, the initial value and the accessors.
@@ -261,6 +280,7 @@ struct DeclarationScanner {
             let start = index + 1
             index = ExpressionScanner(list).end(from: start, limit: end)
             if start < index { property.initialValue = list.bytes(of: start..<index) }
+            if memberFollowsCondition(to: end) { property.isConditional = true }
         }
         if index < end, list.isMark(index, "{") {
             property.accessors = list.position(index)

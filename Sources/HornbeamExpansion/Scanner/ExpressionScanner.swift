@@ -10,7 +10,7 @@ struct ExpressionScanner {
         while index < limit {
             if list.isMark(index, ",") || list.isMark(index, ";") { return index }
             if index > start {
-                if list.isMark(index, "{"), AccessorWords(list).areAccessors(at: index) { return index }
+                if list.isMark(index, "{"), AccessorWords(list).followValue(at: index) { return index }
                 if list.tokens[index].isAfterLineEnd, !continuesExpression(index) { return index }
             }
             if list.isMark(index, "<"), let end = afterGenericArguments(index, limit) {
@@ -28,8 +28,9 @@ struct ExpressionScanner {
         switch list.tokens[index].kind {
         case .mark(let mark):
             // A member or an operator continues the expression.
-            if mark == UInt8(ascii: "@") || mark == UInt8(ascii: "{") { return false }
-            if mark == UInt8(ascii: ".") { return true }
+            if mark == UInt8(ascii: "@") { return false }
+            // The caller has excluded accessors, so that a brace begins a closure or the body of an `if` expression.
+            if mark == UInt8(ascii: ".") || mark == UInt8(ascii: "{") { return true }
             return "=+-*/%<>&|^?:!".utf8.contains(mark)
         case .word(isQuoted: false):
             return ["as", "is", "else", "in"].contains(list.text(index))
@@ -68,18 +69,12 @@ struct ExpressionScanner {
 struct AccessorWords {
     private let list: TokenList
     private static let observers: Set<String> = ["willSet", "didSet"]
-    private static let accessors: Set<String> = [
-        "get", "set", "_read", "_modify", "read", "modify", "yielding", "unsafeAddress", "unsafeMutableAddress", "init", "mutating",
-        "nonmutating", "__consuming", "borrow", "mutate",
-    ]
 
     init(_ list: TokenList) { self.list = list }
 
-    /// True for `{ get … }` and `{ didSet … }`; false for a closure.
-    func areAccessors(at index: Int) -> Bool {
-        guard let word = firstWord(index) else { return false }
-        return Self.observers.contains(word) || Self.accessors.contains(word)
-    }
+    /// True for a block of accessors after an initial value; false for a closure, which may call a function `get`. The compiler decides in the same
+    /// way: only observers and `init` can follow a value.
+    func followValue(at index: Int) -> Bool { firstWord(index).map { Self.observers.contains($0) || $0 == "init" } ?? false }
 
     /// True for a block of `willSet` and `didSet`.
     func areObservers(at index: Int) -> Bool { firstWord(index).map(Self.observers.contains) ?? false }

@@ -73,6 +73,9 @@ struct TokenList {
         return text(tokens[index].range)
     }
 
+    /// The text of a word without backticks.
+    func name(_ index: Int) -> String { text(index).filter { $0 != "`" } }
+
     func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
     /// The source from the first to the last token of a range.
@@ -92,6 +95,13 @@ struct TokenList {
     func isName(_ index: Int) -> Bool {
         guard tokens.indices.contains(index), case .word = tokens[index].kind else { return false }
         return true
+    }
+
+    /// The index of the name after the `.` or `::` at an index; nil when no name follows.
+    func afterQualifier(_ index: Int) -> Int? {
+        if isMark(index, "."), isName(index + 1) { return index + 1 }
+        guard isMark(index, ":"), isMark(index + 1, ":"), !tokens[index + 1].isAfterSpace, isName(index + 2) else { return nil }
+        return index + 2
     }
 
     /// The offset of a token's first byte; the length of the source for an index after the last token.

@@ -160,11 +160,9 @@ struct TypeScanner {
                 arguments = found
                 index = end
             }
-            guard index + 1 < limit, list.isMark(index, "."), list.isName(index + 1) else {
-                return (.named(name, arguments: arguments), index)
-            }
-            if ["Type", "Protocol"].contains(list.text(index + 1)) { return (.other("a metatype"), index + 2) }
-            index += 1
+            guard let next = list.afterQualifier(index), next < limit else { return (.named(name, arguments: arguments), index) }
+            if ["Type", "Protocol"].contains(list.text(next)) { return (.other("a metatype"), next + 1) }
+            index = next
         }
     }
 

@@ -3,5 +3,5 @@
 enum Corpus {
     typealias Member = (source: String, expected: [String])
 
-    static let members: [Member] = part1 + part2 + part3 + part4 + part5
+    static let members: [Member] = part1 + part2 + part3 + part4 + part5 + part6
 }

@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "reading-list",
     dependencies: [
-        .package(url: "file:///path/to/hornbeam", from: "0.1.0"),
+        .package(name: "hornbeam", path: "../hornbeam"),
     ],
     targets: [
         .executableTarget(
