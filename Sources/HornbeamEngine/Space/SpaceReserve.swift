@@ -19,7 +19,7 @@ package final class SpaceReserve: Sendable {
 
     private struct State {
         var isThere = false
-        /// A reserve file of unknown content may exist: a crash left it, or it could not be removed.
+        /// There may be one that is no good: a crash left it, or it could not be removed.
         var isLeftOver = false
         /// It was released and could not be created again.
         var isSpent = false
@@ -50,7 +50,7 @@ package final class SpaceReserve: Sendable {
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             guard isStorePresent else { return }
-            // Removed before the free space is read, which then includes the blocks of this file.
+            // Its blocks count as free.
             if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {
