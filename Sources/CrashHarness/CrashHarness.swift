@@ -12,7 +12,7 @@ import Foundation
     }
 
     static func main() {
-        // A write to a pipe without a reader then fails with an error instead of ending the process.
+        // Without this, a write to a pipe that has no reader ends the process instead of failing with an error.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
@@ -66,13 +66,13 @@ import Foundation
 
             \(list.joined(separator: "\n"))
 
-              --seconds S     stop after so many seconds (10 unless a count is given)
-              --count N       stop when so many cases were tried
+              --seconds S     stop after S seconds (default: 10, unless a count is given)
+              --count N       stop after N cases
               --seed N        the first seed; rounds go on with N + 1 … (default: a random one, which is printed)
-              --figures FILE  add what was tried to the sums in this file; several runs may do so at once
-              --replay CASE   only this case of the seed, as a finding printed it
-              --only migrations  of simulate, kill and flip: only stores that are migrated
-              --document FILE the Markdown document that shows the sums
+              --figures FILE  add the counts of this run to the totals in FILE; several runs may share the file
+              --replay CASE   run only this case of the seed; a finding prints its CASE
+              --only migrations  in simulate, kill and flip: use only stores that are migrated
+              --document FILE write the table of totals into this Markdown document
 
             The status is 0 when nothing was found, 1 after a finding, 2 for wrong usage.
             """

@@ -121,7 +121,7 @@ package struct CrashEnumerator: Sendable {
             return before != acknowledged
         }
 
-        /// The same commits, to apply the marks of another journal.
+        /// A copy with the same commits that starts at the first mark of another journal.
         var restarted: Bounds {
             var copy = self
             copy.next = 0

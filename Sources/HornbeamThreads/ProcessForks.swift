@@ -1,5 +1,5 @@
-// Distinguishes a forked process from its parent. A child has the parent's memory and descriptors but only one of its
-// threads: locks that other threads held stay locked there, and threads that would be joined do not exist.
+// Distinguishes a forked process from its parent. A child has the parent's memory and descriptors, but only the thread that
+// forked. In the child, locks that other threads held stay locked, and other threads cannot be joined.
 
 internal import Glibc
 import Synchronization
@@ -11,7 +11,7 @@ package enum ProcessForks {
     package static var count: Int { counter.load(ordering: .relaxed) }
 
     private static let counter = Atomic(0)
-    /// The C library calls the handler in each child that it forks. It does not notice a child made by a direct system call.
+    /// The C library calls the handler in each child that it forks. It does not call the handler in a child made by a direct system call.
     private static let isWatching = pthread_atfork(nil, nil, { counter.wrappingAdd(1, ordering: .relaxed) }) == 0
 
     /// Counts forks from now on, and returns the current number.

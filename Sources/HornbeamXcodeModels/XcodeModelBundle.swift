@@ -5,7 +5,7 @@ public import HornbeamModel
 public struct XcodeModelBundle: Sendable {
     /// The URL of the `.xcdatamodeld`.
     public let url: URL
-    /// The names of the versions without their extension, sorted with numbers by value: `Shop`, `Shop 2`, `Shop 10`.
+    /// The names of the versions without their extension, sorted so that numbers compare by value: `Shop`, `Shop 2`, `Shop 10`.
     public let versionNames: [String]
     /// The version that the file `.xccurrentversion` names; the first version if the file names none or does not exist.
     public let currentVersionName: String
@@ -71,7 +71,8 @@ public struct XcodeModelBundle: Sendable {
 extension VersionedModel {
     /// All versions of an `.xcdatamodeld`. The current version is the one that `.xccurrentversion` names (MDL-12, MIG-13).
     ///
-    /// Adjacent versions with equal version hashes become one version, with the name of the current one among them, else of the last.
+    /// Adjacent versions with equal version hashes become one version. It has the name of the current version if that is one of them,
+    /// otherwise the name of the last of them.
     /// - Parameter order: The names of the versions, the oldest first, if it differs from the order by number: `Shop`,
     ///   `Shop 2`, `Shop 10`. Versions that it does not name are not read.
     /// - Throws: The errors of `XcodeModelBundle` and `XcodeModel`; `invalidModel` for an invalid version; `modelReferenceNotFound` when the

@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    /// `crash-harness figures` writes the table of the sums into the document.
+    /// `crash-harness figures` writes the table of totals into the document.
     @Test func theDocumentShowsTheSumsOfTheFile() throws {
         let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Docs").path
         let table = FiguresTable(try FiguresFile(documents + "/Testing/figures.json").read())

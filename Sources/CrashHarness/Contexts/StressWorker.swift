@@ -64,7 +64,8 @@ struct StressWorker {
         }
     }
 
-    /// The growth of a property by a save. The last decision in the report was written over the value that was stored at that time.
+    /// The amount by which a save increased a property: the result of the last decision in the merge report, minus the stored value at that
+    /// time; 1 without a decision.
     private func growth(of key: String, _ counter: Counter, _ report: MergeReport) -> Int {
         let decided = report.properties.last { $0.conflict.key == key && $0.conflict.objectID == counter.objectID }
         guard let decided, case .int(let result) = decided.result, case .int(let theirs) = decided.conflict.theirs else { return 1 }

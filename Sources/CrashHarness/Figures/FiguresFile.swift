@@ -31,7 +31,7 @@ struct FiguresFile {
     let path: String
     init(_ path: String) { self.path = path }
 
-    /// Reads the sums. Empty if the file does not exist.
+    /// Reads the totals. Empty if the file does not exist.
     func read() throws -> Content {
         guard FileManager.default.fileExists(atPath: path) else { return Content() }
         return try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))

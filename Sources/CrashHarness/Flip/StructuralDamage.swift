@@ -11,7 +11,7 @@ struct DamageSources {
     let other: Files
 }
 
-/// Damage of more than a bit: to sectors and blocks, to lengths, and to the combination of files.
+/// Damage that is larger than a bit: to sectors and blocks, to file lengths, or a combination of files that do not belong together.
 struct StructuralDamage {
     let name: String
     private let change: (SimulatedDisk, DamageSources) -> Void

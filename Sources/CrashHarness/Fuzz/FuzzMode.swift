@@ -5,7 +5,7 @@ import HornbeamSimulation
 /// with checks of memory accesses.
 enum FuzzMode: Mode {
     static let name = "fuzz"
-    static let summary = "hostile bytes for each decoder, changed at random (Scripts/fuzz: guided by coverage)"
+    static let summary = "randomly mutated bytes for each decoder; Scripts/fuzz does the same guided by coverage"
     static let unit = "executions"
     static let extras = ["target"]
 

@@ -54,7 +54,7 @@ struct TwoStoreGraph {
         var request = try FetchRequest<Object>().where("number == %d", number)
         request.affectedStores = [coordinator.persistentStores[side].identifier]
         let found = try context.fetch(request)
-        guard found.count < 2 else { throw Finding("\(Object.self) \(number) is \(found.count) times in a store") }
+        guard found.count < 2 else { throw Finding("\(Object.self) \(number) occurs \(found.count) times in a store") }
         return found.first
     }
 

@@ -1,4 +1,4 @@
-/// Recomputes the checksums of a log segment after arbitrary changes of its numbers.
+/// Recomputes the checksums of a log segment after arbitrary changes of its fields.
 enum LogChecksums {
     static let headerBytes = 4096
     private static let frameHeaderBytes = 32
@@ -11,7 +11,7 @@ enum LogChecksums {
         var isGroup: Bool
     }
 
-    /// The readable frames of a segment. Groups are complete, and each starts at a block.
+    /// The readable frames of a segment. Each group must be complete and start at a block boundary.
     static func frames(of segment: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         var offset = headerBytes
@@ -32,7 +32,7 @@ enum LogChecksums {
         return frames
     }
 
-    /// The segment with changed numbers and corrected checksums. The frames stay at their original positions.
+    /// The segment with changed fields and recomputed checksums. The frames stay at their original positions.
     static func sealed(_ bytes: [UInt8], _ edits: [StoreImage.Edit], length: Int) -> [UInt8] {
         let frames = frames(of: bytes)
         var segment = bytes

@@ -40,7 +40,7 @@ struct StoreImage {
     static let recordHeaderBytes = 32
     static let pagesName = "pages-0000000000000001"
 
-    /// The newest state in `meta`: one slot.
+    /// The content of the slot of `meta` with the newest state.
     let meta: [UInt8]
     /// The records. Each comes after the records that it references.
     let records: [Record]

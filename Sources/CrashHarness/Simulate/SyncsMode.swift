@@ -1,7 +1,7 @@
 import HornbeamEngine
 import HornbeamSimulation
 
-/// Makes the syncs of one sync site after another ineffective. A crash must then lose or damage data. Otherwise the sync is unnecessary,
+/// Tests each sync site in turn: while its syncs have no effect, a crash must lose or damage data. Otherwise the sync is unnecessary,
 /// or the harness does not detect its absence.
 enum SyncsMode: Mode {
     static let name = "syncs"

@@ -2,7 +2,7 @@ public import HornbeamModel
 
 /// The kind of result of a batch request (BAT-1 … BAT-3). Raw values are Core Data's.
 public enum BatchResultType: Int, Hashable, Sendable, Codable {
-    /// Only that the request was executed; this is part of every result.
+    /// No count and no IDs: the result states only that the request was executed.
     case status = 0
     /// The IDs of the objects, and their number.
     case objectIDs = 1
@@ -20,7 +20,7 @@ public struct BatchResult: Hashable, Sendable {
     public var updatedCount = 0
     /// For an insert: the number of rows skipped because a stored object has their unique values.
     public var skippedCount = 0
-    /// The IDs of the counted objects, if `resultType` includes them. For an insert in the order of its rows, otherwise in the order of the IDs.
+    /// The IDs of the counted objects, if `resultType` includes them. The IDs of an insert are in the order of its rows, all others in ascending order.
     public var objectIDs: [ManagedObjectID] = []
 
     init(_ resultType: BatchResultType) { self.resultType = resultType }

@@ -3,7 +3,7 @@ public import HornbeamModel
 /// Resolves conflicts between a save and other saves of the same objects (section 1.15, MRG-1 … MRG-6).
 ///
 /// The policy applies to properties that both sides changed, to deletions, and to unique values. It does not apply to a property with a
-/// `MergeRule`, and, while the context merges remote changes, to a property that only one side changed.
+/// `MergeRule`. While the context merges remote changes, it does not apply to a property that only one side changed.
 /// The decisions of the policy are in `lastMergeReport`.
 public struct MergePolicy: Hashable, Sendable {
     package enum Kind: Int, Hashable, Sendable {
@@ -63,8 +63,8 @@ public struct MergePolicy: Hashable, Sendable {
     /// - Parameters:
     ///   - base: The policy for the properties that `resolve` does not return, and for constraints if `constraints` is nil.
     ///   - resolve: Returns the values by property name. If it throws, the save throws the error and writes nothing.
-    ///   - constraints: Decides about new objects that have a unique value of another object. A stored object that is changed to the
-    ///     unique value of another object is always an error.
+    ///   - constraints: Decides about new objects that have a unique value of another object. If a change gives a stored object
+    ///     the unique value of another object, the save always throws.
     public static func custom(
         over base: MergePolicy,
         _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue],

@@ -51,7 +51,7 @@ extension ManagedObjectContext {
         return try parent.readingSnapshot()[object.scope.slot]?.values(object.scope.entity, object.key)
     }
 
-    /// Merges the parent's changes. Unchanged objects become faults. For changed objects, the parent's values become the originals of the
+    /// Merges the parent's changes. Unchanged objects become faults. For changed objects, the parent's values become the base values of the
     /// pending changes, unless both contexts changed the same property. A watched object keeps its values.
     func mergeParentChanges() -> MergedChanges {
         var merged = MergedChanges()

@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         object.undoStack?.register(.insert(object))
     }
 
-    /// Marks an object whose row is deleted as new. The next save inserts it with its ID and its current values.
+    /// Marks an object as inserted after its row was deleted. The next save inserts it with its ID and its current values.
     func reinsert(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         if let old = object.record {

@@ -104,7 +104,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Makes the current values of the parent or the store the originals of the pending changes.
+    /// Takes the current values of the parent or the store as the base values of the pending changes.
     private func updateOriginals(of object: ManagedObject, settling: Bool) {
         if parent != nil {
             if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }

@@ -11,7 +11,7 @@ final class PendingView {
     let reads: PropertySet?
     /// The context's `edits` when the changes of its current event were last entered.
     var recordedEdits: UInt64?
-    /// By registry key.
+    /// Keyed by registry key.
     private var objects: [UInt64: ManagedObject] = [:]
     /// The keys of the objects that exist in the store or the parent, which may find them too.
     private(set) var alteredKeys: Set<UInt64> = []

@@ -14,7 +14,7 @@ public struct RowByRowAccess: Sendable, CustomStringConvertible {
 
     /// A description of the access, and advice to avoid it.
     public var description: String {
-        let advice = relationship.map { "Prefetch “\($0)” with the fetch of the objects that lead there." }
+        let advice = relationship.map { "Prefetch “\($0)” in the fetch of the objects that have this relationship." }
             ?? "Fetch them with one request."
         return "\(count) objects of \(entityName) were looked up one at a time by \(callSite). \(advice)"
     }

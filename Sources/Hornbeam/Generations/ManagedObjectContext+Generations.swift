@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     /// Switches to a snapshot without merging single commits. Unchanged objects become faults; those that do not exist in the snapshot
     /// are marked as deleted.
     ///
-    /// - Parameter rebasing: True if the snapshot is the newest. Its values then become the originals of pending changes.
+    /// - Parameter rebasing: True if the snapshot is the newest. Its values then become the base values of the pending changes.
     /// - Returns: The changes that observers received.
     @discardableResult
     func switchComparingObjects(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {

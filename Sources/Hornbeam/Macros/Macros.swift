@@ -26,8 +26,8 @@ public macro Entity(
 
 /// Declares options of an attribute: `@Attribute(.unique, maximumLength: 80) var name: String`.
 ///
-/// The parameters are those of the token `Attribute`. `default` is for a value that is created once, such as `Settings()`. An
-/// initial value that is a call is evaluated for each object. A property with a `derivation` is read-only.
+/// The parameters are those of the token `Attribute`. `default` is a value that is created once for all new objects, such as
+/// `Settings()`. If the initial value of the property is a call, it is evaluated again for each new object. A property with a `derivation` is read-only.
 @attached(peer)
 public macro Attribute(
     _ options: AttributeOption..., default: (any Sendable)? = nil, type: AttributeType? = nil, minimum: (any Sendable)? = nil,

@@ -274,7 +274,7 @@ extension ManagedObjectContext {
         return deleted.isEmpty ? [] : dropAdded(deleted)
     }
 
-    /// Does the same for a switch without a list of the changes: looks up each added member.
+    /// Drops added members that do not exist in a snapshot. For a switch without a list of the changes, so it looks up each added member.
     func dropMissingMembers(_ new: StackSnapshot, _ changes: inout ObjectChanges) {
         // In a custom store, a row that was not loaded yet is not missing.
         if stack.isIncremental { return }

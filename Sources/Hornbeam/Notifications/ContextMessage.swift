@@ -2,8 +2,8 @@ public import Foundation
 
 /// A message about a context, for observers in any isolation.
 ///
-/// A message is posted only after `name` of its type was read; `addObserver` and `messages` below read it. Code that is
-/// generic over `AsyncMessage` calls Foundation's own functions and must read `name` first.
+/// The library posts messages of a type only after a program has read the `name` of that type. The functions `addObserver` and `messages` of
+/// the library read it. Code that is generic over `AsyncMessage` calls Foundation's functions instead, and must read `name` first.
 public protocol ContextMessage: NotificationCenter.AsyncMessage where Subject == ManagedObjectContext {
     /// The name of the equivalent notification. Reading it makes the library post both.
     static var name: Notification.Name { get }

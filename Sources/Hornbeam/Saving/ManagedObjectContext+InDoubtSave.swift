@@ -3,7 +3,7 @@ internal import HornbeamStore
 
 // In-doubt saves. After a failed sync, the changes of a save may be durable or not. The context keeps them as unsaved changes, and
 // records the values that the save wrote. After the store is opened again, its newest transaction determines the outcome: if the
-// save is durable, the written values become the originals of later changes; if not, all changes are still unsaved.
+// save is durable, the written values become the base values of later changes; if not, all changes are still unsaved.
 // A save over several stores whose commit record is durable is also in doubt while a store has not applied its part. Until then,
 // the context reads the snapshot before the save, with its changes.
 

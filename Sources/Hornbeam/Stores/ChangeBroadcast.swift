@@ -13,7 +13,7 @@ final class ChangeBroadcast: Sendable {
         var queues: [UInt64: ChangeQueue] = [:]
         var commitHandlers: [(owner: UInt64, body: @Sendable () -> Void)] = []
         var mailboxes: [WeakMailbox] = []
-        /// The weight of the log at which the commits that all contexts have merged are removed.
+        /// When the log has this weight, `trim` removes the commits that all contexts have merged.
         var trimWeight = State.trimWeightMin
 
         /// A log with a smaller weight is not trimmed.
@@ -107,7 +107,7 @@ final class ChangeBroadcast: Sendable {
         logEnd.store(state.log.end, ordering: .releasing)
     }
 
-    /// Makes all contexts compare their objects with the store: the stores may have a state before the published commits.
+    /// Makes all contexts compare all their objects with the stores. Called when the stores may have lost published commits.
     func publishUnknownState() {
         let commitHandlers = state.withLock { state in
             state.log.forget()

@@ -1,4 +1,4 @@
-// Copies a store while it may be written. First all page files of one state are opened, as a reader opens them, so that they stay readable.
+// Copies a store while it may be written. First all page files of one state are opened: an open file stays readable when the writer removes it.
 // The log up to the durable position is read into memory, because the writer recycles its segments. Then `meta` is read again and must still
 // have the state. These steps are fast. The copy itself may be slow: page files, log, and `meta`.
 //
@@ -37,8 +37,8 @@ struct Backup {
         return report
     }
 
-    /// Throws unless the copy has all commits up to the durable position. An unreadable group at the end of the copied log causes no error when
-    /// the copy is opened, so its end is compared with the position in the source.
+    /// Throws unless the copy has all commits up to the durable position. Opening the copy does not detect an unreadable group at the
+    /// end of its log, so this compares the end of its log with the durable position of the source.
     private func require(_ copy: Engine, reaches durable: LogPosition) throws(EngineError) {
         let end = copy.checkpointer.latest.log.position
         guard end < durable else { return }

@@ -1,5 +1,5 @@
-// The log-first fast path of a small transaction without concurrent writers: the log is written before the trees are changed, and the device
-// writes its bytes meanwhile. So the sync that follows takes less time, and its thread need not sleep.
+// The log-first fast path of a small transaction without concurrent writers: the log is written before the trees are changed. The device
+// stores the log while the trees are changed, so the sync that follows takes less time, and its thread often need not sleep.
 //
 // Invariant: from `writeLogFirst` to `finishLogFirst` (or `failLogFirst`) the writer is the leader of a batch with this transaction only; other
 // commits wait in the queue. It also has the writer's turn until its version is made.

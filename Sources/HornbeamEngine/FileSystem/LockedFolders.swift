@@ -47,7 +47,7 @@ final class LockedFolders: Sendable {
         return withExtendedLifetime(open) { body(open.descriptor, name) }
     }
 
-    /// The same for a folder. If the folder itself is locked, the closure gets its descriptor and `.`.
+    /// Like `reach`, for the path of a folder. If the folder itself is locked, the closure gets its descriptor and `.`.
     func reachFolder(_ path: String, _ body: (Int32, String) -> Int32) -> Int32 {
         guard let open = folders.withLock({ $0[path] }) else { return reach(path, body) }
         return withExtendedLifetime(open) { body(open.descriptor, ".") }

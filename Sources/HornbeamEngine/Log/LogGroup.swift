@@ -1,4 +1,4 @@
-// A commit group that was read from the log: its frames are complete, and each check matches its predecessor.
+// A commit group that was read from the log: its frames are complete, and the checksum of each frame is chained to the frame before.
 
 /// A complete, verified group.
 struct LogGroup {
@@ -15,7 +15,7 @@ struct LogGroup {
     let durable: LogPosition
     let end: LogMark
 
-    /// Nil unless the first `count` bytes are a group frame and complete transactions, without a rest.
+    /// Nil unless the first `count` bytes are a group frame and complete transactions, and nothing else.
     init?(decoding bytes: [UInt8], count: Int, at position: LogPosition, seed: UInt64, path: String) {
         var check = seed
         var placed: [Placed] = []
@@ -50,7 +50,7 @@ struct LogGroup {
             guard number.rawValue < StoreLimits.numberMax else {
                 throw EngineError(
                     .damaged,
-                    "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "
+                    "The log frame at position \(placed.frame.position.rawValue) has a valid checksum but names transaction \(number.rawValue), "
                         + "which is out of range. Restore the store from a backup.", path: path)
             }
             if placed.frame.kind == .commit && isWhole && !placed.frame.isCompressed {
@@ -83,7 +83,7 @@ struct LogGroup {
         guard isGood else {
             throw EngineError(
                 .damaged,
-                "The log frame at position \(placed.frame.position.rawValue) has a valid check but its compressed payload "
+                "The log frame at position \(placed.frame.position.rawValue) has a valid checksum but its compressed payload "
                     + "cannot be unpacked. Restore the store from a backup.", path: path)
         }
     }

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension FramePool {
-    /// The frame of a page. Reads the page from its file if it is not in the pool. Called inside an epoch only.
+    /// The frame of a page. Reads the page from its file if it is not in the pool. Must be called inside an epoch.
     func load(address: UInt64, stamp: UInt64) throws(EngineError) -> UInt32 {
         if let frame = frame(holding: address) { return frame }
         let frame = try allocate(birth: 0)
@@ -36,7 +36,7 @@ extension FramePool {
         let page = page(frame)
         let version: UInt32 = page.load(24)
         guard page.kind == NodeKind.tableLeaf.rawValue, let own = unsafe layouts.resolve(version)?.own else {
-            throw EngineError(.damaged, "A page of a table is no leaf of a layout that the table has (\(version)).")
+            throw EngineError(.damaged, "A page of a table is not a leaf with one of the layouts of the table: it names layout version \(version).")
         }
         if let fault = NodeCheck.tableFault(page, own) {
             throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")

@@ -12,7 +12,7 @@ extension PageFiles {
             fanOut: BlobIndex.capacity)
     }
 
-    /// The same with given sizes: with small ones, tests reach every level.
+    /// Writes a blob with the given chunk size and fan-out of its index. Tests pass small ones to reach every level.
     func appendBlob(
         _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender, chunkBytes: Int,
         fanOut: Int

@@ -50,7 +50,7 @@ package final class Engine: Sendable {
     struct State {
         var log: LogWriter?
         var lastCheckpointLogBytes = 0
-        /// The number of rounds of the background thread without a checkpoint, after a failed one.
+        /// The number of rounds in which the background thread starts no checkpoint, because one has failed.
         var checkpointPause = 0
         var lock: (any FileLock)?
         var loss: OpeningLoss?
@@ -129,7 +129,7 @@ package final class Engine: Sendable {
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
-            "The state after transaction \(number ?? latest) is no longer available; the oldest available one is that after \(core.registry.live[0]). "
+            "The state after transaction \(number ?? latest) is no longer available; the oldest available state is that after \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 
@@ -153,7 +153,7 @@ package final class Engine: Sendable {
         return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
-    /// Waits until the transaction and all transactions before it are durable. Then a conflict with it may be reported.
+    /// Waits until the transaction and all transactions before it are durable. Before that, a conflict with it must not be reported.
     package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         try requireOwnProcess()
         try core.pipeline.waitUntilDurable(number)
@@ -167,7 +167,7 @@ package final class Engine: Sendable {
     }
 
     func abort(_ transaction: WriteTransaction) {
-        // Only the parent ends the turn: in a forked child, a missing thread may have held the monitor.
+        // A forked child must not end the turn: a thread of the parent, which the child does not have, may hold the monitor's lock.
         guard forks == ProcessForks.count else { return }
         transaction.ledger.undo()
         core.pipeline.endTurn()
@@ -327,7 +327,7 @@ package final class Engine: Sendable {
             throw error
         }
         core.reserve.end(removes: true)
-        // Tests executed transactions, not written ones, since the last commit may not be written to the log yet.
+        // Compares the newest executed transaction, because the newest commit may not be in the log yet.
         if !isUnchangedSinceOpening { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }

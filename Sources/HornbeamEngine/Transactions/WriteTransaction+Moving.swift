@@ -4,7 +4,7 @@
 // while one of the two checkpoints needs it.
 
 extension WriteTransaction {
-    /// Moves a tree's nodes and blobs out of the files of `moves`, from a key on, within its budget.
+    /// Moves nodes and blobs of a tree out of the files that `moves` names. Starts at a key, and stops when the budget of `moves` is used up.
     func move(_ tree: TreeID, _ moves: inout PageMoves, from key: [UInt8]) throws(EngineError) {
         let editor = try editor(tree)
         let files = moves.files

@@ -1,7 +1,7 @@
 // A write transaction: changes trees privately, then commits them as the next version.
 //
-// It has the writer's turn from `begin` until it is executed or aborted. Each change is recorded twice: as redo for the log, and in copies of
-// nodes, which may be changed after the log is written (WriteTransaction+DeferredApply.swift). After an error inside a change it can only be
+// It has the writer's turn from `begin` until it is executed or aborted. Each change is recorded as redo for the log, and made in copies of
+// nodes. A small transaction may write the log first (WriteTransaction+DeferredApply.swift). After an error inside a change it can only be
 // aborted, since a tree may be changed partly.
 
 /// A write transaction. One thread uses it. If it is released without a commit, it is aborted.
@@ -385,7 +385,7 @@ package final class WriteTransaction {
         return try mutateInSteps(change)
     }
 
-    /// The same for a change that enters an epoch itself in each of its steps, so that frames can be freed in between.
+    /// Runs a change that has several steps and enters an epoch in each, so that frames can be freed between them. Errors as in `mutate`.
     func mutateInSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         try applyDeferred()
         do throws(EngineError) { return try change() } catch {

@@ -1,8 +1,8 @@
 // The header values of a table leaf that are needed to locate a cell, in the pool's record of its frame. So a lookup reads the row's cells
 // directly and does not wait for the leaf's header.
 //
-// Invariant: a cached header equals the header of its frame's page. It is read, inside an epoch, from a leaf of a version, which never
-// changes. It is cleared when the frame is allocated for another page, before a reader can find that page.
+// Invariant: a cached header equals the header of its frame's page. It is read inside an epoch, from a leaf that belongs to a version, and
+// such a leaf never changes. It is cleared when the frame is allocated for another page, before a reader can find that page.
 
 internal import CSystem
 import Synchronization
@@ -57,7 +57,7 @@ struct CachedLeafHeader {
 }
 
 extension FramePool {
-    /// The cached header of the leaf in a frame; nil if there is none. Called only inside the epoch in which the frame was found.
+    /// The cached header of the leaf in a frame; nil if there is none. Must be called inside the epoch in which the frame was found.
     @inline(__always)
     func cachedHeader(_ frame: UInt32) -> CachedLeafHeader? {
         let info = unsafe infos + Int(frame)

@@ -23,7 +23,7 @@ internal import Synchronization
     /// The address of the words; 0 before enough lookups.
     private let words = Atomic<UInt>(0)
 
-    /// - Parameter usesMin: The number of lookups before the cache is allocated. It would not pay for fewer.
+    /// - Parameter usesMin: The number of lookups before the cache is allocated. With fewer lookups, the allocation costs more than it saves.
     init(rows: Int, usesMin: Int) {
         let wanted = rows >> Int(LeafHintCache.keyBits) + 1
         wordCount = min(max(1 << (Int.bitWidth - wanted.leadingZeroBitCount), LeafHintCache.wordsMin), LeafHintCache.wordsMax)
@@ -43,7 +43,7 @@ internal import Synchronization
         return frame
     }
 
-    /// For a key that is not in the leaf of its word: a key 64 before or after it, whose word may name the adjacent leaf.
+    /// Returns a key of the preceding or next word, which may name the adjacent leaf. For a key that is not in the leaf that its own word names.
     @inline(__always)
     static func neighbour(of key: UInt64, beside cachedHeader: CachedLeafHeader) -> UInt64 {
         key < cachedHeader.firstKey ? key &- 1 << keyBits : key &+ 1 << keyBits

@@ -31,7 +31,7 @@ package struct RowSelection: Sendable {
     /// The number of leaves with selected rows.
     package var leafCount: Int { leaves.count }
 
-    /// Adds rows of the last leaf or of a later one: bit i of word j selects row 64 j + i.
+    /// Adds rows of a leaf, which is the last leaf of the selection or a later one. Bit i of word j selects row 64 j + i.
     package mutating func append(_ leaf: LeafView, _ bits: [UInt64]) {
         let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }
         guard chosen > 0 else { return }
@@ -46,7 +46,7 @@ package struct RowSelection: Sendable {
         add(added)
     }
 
-    /// Adds the rows of a selection of later leaves. Its first leaf may be the last leaf of this selection.
+    /// Adds the rows of another selection. All its leaves are later ones, except that its first leaf may be the last leaf of this selection.
     package mutating func append(_ other: RowSelection) {
         for leaf in other.leaves {
             var moved = Leaf(firstKey: leaf.firstKey, rows: leaf.rows, start: words.count)
@@ -62,10 +62,10 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// Adds a leaf whose bits are at the end of `words`. If it is the last leaf again, combines the bits.
+    /// Adds a leaf whose bits are at the end of `words`. If it is the same leaf as the last one, combines the bits of both.
     private mutating func add(_ leaf: Leaf) {
         guard let last = leaves.last, last.firstKey == leaf.firstKey else { return leaves.append(leaf) }
-        // Its selected keys follow those of the last leaf already.
+        // `sparseKeys` needs no change: the keys of `leaf` directly follow those of `last`.
         for word in 0..<leaf.words { words[last.start + word] |= words[leaf.start + word] }
         words.removeLast(leaf.words)
     }
@@ -86,7 +86,7 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// The bits of a leaf's rows with keys from index `next` on. Advances `next` beyond the leaf's last key.
+    /// The bits of those rows of a leaf whose keys are in `keys`, searched from index `next` on. Advances `next` beyond the leaf's last key.
     fileprivate static func bits(of keys: [UInt64], _ next: inout Int, in leaf: LeafView) -> [UInt64] {
         var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
         let last = leaf.key(leaf.count - 1)
@@ -136,7 +136,7 @@ extension TableView {
             try forEachLeaf(from: keys[next]) { (leaf) throws(EngineError) -> Bool in
                 let start = next
                 selection.append(leaf, RowSelection.bits(of: keys, &next, in: leaf))
-                // There is no row for a key that belongs in the leaf and is not there.
+                // The key lies between two leaves, so it has no row.
                 if isFirst, next == start { next += 1 }
                 isFirst = false
                 return next > start && next < keys.count

@@ -8,7 +8,7 @@ struct Diagnostic: Equatable {
         var text: String
     }
 
-    /// The offset in the source of the declaration.
+    /// The byte offset in the source text of the declaration.
     var position: Int
     var message: String
     var fix: Fix?

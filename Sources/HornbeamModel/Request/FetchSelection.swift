@@ -133,7 +133,7 @@ extension FetchColumn {
 }
 
 extension AttributeValue {
-    /// The value of a column as the property of an object returns it.
+    /// The value of a column, as a getter of the object would return it: a missing value becomes the unset value.
     fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) -> Self {
         name.flatMap { values[$0] }.flatMap(Self.init(propertyValue:)) ?? unsetValue
     }

@@ -1,6 +1,6 @@
 /// The state at which a store is opened.
 ///
-/// Opening an older state than the newest discards the later commits, permanently once the store is open for writing.
+/// Opening a store at an older state than the newest hides the later commits. Opening it for writing removes them permanently.
 /// The coordinator's `openingLoss(of:)` describes them.
 public enum StoreStartingPoint: Hashable, Sendable {
     /// The newest state. Opening fails when a part of it is missing.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The raw bytes of a cell that is part of an index key, stored beside the row while a batch fills it.
+/// The raw bytes of a cell that is part of an index key. A batch keeps them beside the row while it fills the row.
 struct KeyCell {
     /// False for columns without an index.
     let isNeeded: Bool
@@ -77,7 +77,7 @@ struct KeyCell {
 }
 
 extension IndexKey {
-    /// Appends the component of a raw cell. A number may be wider than its column, because its range was checked.
+    /// Appends the component of a raw cell. The cell of a number may have more bytes than its column has; the value is known to be in range.
     mutating func append(_ cell: KeyCell, _ element: ValueIndex.Element) {
         guard !cell.isNull else { return appendNull(element) }
         unsafe cell.bytes.withUnsafeBytes { unsafe append(raw: $0, element) }

@@ -18,7 +18,7 @@ final class DerivationPlan: Sendable {
         let path: [PropertyDescription]
     }
 
-    /// By the index of the written object's entity.
+    /// Indexed by the index of the written object's entity.
     let own: [[Own]]
     let remote: [[Remote]]
     let isEmpty: Bool

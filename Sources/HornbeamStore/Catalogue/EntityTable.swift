@@ -15,9 +15,9 @@ internal import HornbeamModel
     let number: UInt32
     let tree: TreeID
     let layout: ColumnLayout
-    /// By property index; nil for a property without a column.
+    /// Indexed by property index; nil for a property without a column.
     let columns: [StoredColumn?]
-    /// The same columns without references, so that getters need no reference counting. By property index.
+    /// `columns` without references, so that getters need no reference counting. Indexed by property index.
     nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // never changes after `init`
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]

@@ -5,7 +5,7 @@ internal import HornbeamModel
 final class Schema: Sendable {
     let model: ManagedObjectModel
     let catalogue: Catalogue
-    /// By `entity.index`; nil for abstract entities.
+    /// Indexed by `entity.index`; nil for abstract entities.
     let tables: [EntityTable?]
     /// All to-many relationships.
     let links: [LinkIndex]

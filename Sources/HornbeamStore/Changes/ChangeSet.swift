@@ -8,7 +8,7 @@ package struct ChangeSet: Sendable {
         package var entity: EntityDescription
         /// A key from `Store.reserveKeys`.
         package var key: UInt64
-        /// By property index; `.null` for no value. Properties that are derived or have no column are ignored.
+        /// Indexed by property index; `.null` for no value. Properties that are derived or have no column are ignored.
         package var row: [PropertyValue]
 
         package init(entity: EntityDescription, key: UInt64, row: [PropertyValue]) {

@@ -17,7 +17,7 @@ package struct VersionConflict: Sendable {
     package var expectedVersion: UInt32
     /// 0 when the row is deleted.
     package var storedVersion: UInt32
-    /// By property index; nil when the row is deleted.
+    /// Indexed by property index; nil when the row is deleted.
     package var storedValues: [PropertyValue]?
 
     package init(

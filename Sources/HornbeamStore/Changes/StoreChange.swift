@@ -103,7 +103,7 @@ package struct StoreChange: Sendable {
         if rareParts.isEmpty { rareParts.append(RareParts()) }
     }
 
-    /// True when there are no changes except `inserted`, and neither author nor context nor stage has a name.
+    /// True when all changes are in `inserted`, and there is no author, context name or label.
     var onlyInserts: Bool { rareParts.isEmpty }
 
     /// The change without the preserved values, which only history needs.

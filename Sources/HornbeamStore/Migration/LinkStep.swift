@@ -87,7 +87,7 @@ extension MigrationDraft {
     private func linkSources(of relationship: PropertyDescription) throws(EngineError) -> [LinkSource] {
         var found: [LinkSource] = []
         if relationship.linkKind == .mirror, let inverse = relationship.inverse {
-            // The to-ones of the rows determine the members, even if they name a deleted owner.
+            // The to-one values in the member rows determine the members, even those that name a deleted owner.
             let named = sources(of: inverse).filter(\.property.isToOne)
             if !named.isEmpty { return named.map { .namedOwner($0.property, of: $0.oldEntity) } }
         }

@@ -47,7 +47,7 @@ package struct MemberReader {
         }
     }
 
-    /// Reads only the last eight bytes of each key, which are the member, and no values.
+    /// Reads no values: all members have the same entity, and the last eight bytes of each index key are the object key of the member.
     private func forEachOfOneEntity(
         owner: UInt64, skipping: Int, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {

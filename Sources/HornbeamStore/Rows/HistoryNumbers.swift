@@ -2,11 +2,11 @@ internal import HornbeamModel
 
 /// Properties by their numbers in the catalogue. History names properties by number, so that records survive renaming.
 struct HistoryNumbers: Sendable {
-    /// By `entity.index`: numbers by property index, 0 for properties that are not stored.
+    /// Indexed by `entity.index`: numbers by property index, 0 for properties that are not stored.
     private let numbers: [[UInt64]]
-    /// By `entity.index`: property indexes by number.
+    /// Indexed by `entity.index`: property indexes by number.
     private let indexes: [[UInt64: Int]]
-    /// By `entity.index`: the attributes whose values history preserves when their object is deleted (ATT-15).
+    /// Indexed by `entity.index`: the attributes whose values history preserves when their object is deleted (ATT-15).
     private let preserved: [[PropertyDescription]]
 
     init(_ catalogue: Catalogue, _ model: ManagedObjectModel) {

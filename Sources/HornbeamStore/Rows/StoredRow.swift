@@ -126,7 +126,7 @@ extension StoredColumn {
 /// A row with all its values, copied.
 package struct RowValues: Sendable {
     package var version: UInt32
-    /// By property index; `.null` for to-many and transient properties.
+    /// Indexed by property index; `.null` for to-many and transient properties.
     package var values: [PropertyValue]
 
     package init(version: UInt32, values: [PropertyValue]) {

@@ -16,7 +16,7 @@ enum UniqueKeys {
         }
     }
 
-    /// The same for the bytes of a key that is not truncated.
+    /// Adds the entry of a key that is not truncated, given as bytes. If another object already has the key, returns that object.
     static func claim(
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Copies the members of to-many relationships. Each link is stored twice: in the relationship's own entries, and on the other side in a
-/// column of the members' rows or in the entries of the inverse. A link that is readable in one place is saved if both objects are saved.
+/// Copies the members of to-many relationships. Each link is stored twice: in the entries of the relationship, and either in a
+/// column of the member's row or in the entries of the inverse relationship. A link that is readable in one place is saved if both objects are saved.
 extension Salvage {
     private struct Link {
         var owner: UInt64
@@ -33,7 +33,7 @@ extension Salvage {
         try write(links, of: new)
     }
 
-    /// The links in the relationship's own trees, with the position of each member; the last position for members without one.
+    /// The links in the relationship's own trees, with the position of each member; `.max` for members without a readable position.
     private func ownEntries(of link: LinkIndex) throws -> [Pair: UInt64] {
         var positions: [Pair: UInt64] = [:]
         unsafe try readable(link.members).forEachEntry { (key, value) throws(EngineError) in

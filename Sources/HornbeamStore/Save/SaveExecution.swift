@@ -84,7 +84,7 @@ final class SaveExecution {
 struct InsertValues {
     let table: EntityTable
     let key: UInt64
-    /// By property index.
+    /// Indexed by property index.
     let values: [PropertyValue]
 
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
@@ -103,7 +103,7 @@ struct UpdateValues {
     /// The version of the row after the save.
     let nextVersion: UInt32
     let mask: PropertyMask
-    /// By property index; nil for unchanged properties.
+    /// Indexed by property index; nil for unchanged properties.
     let values: [PropertyValue?]
 
     /// Makes an update from converted values.

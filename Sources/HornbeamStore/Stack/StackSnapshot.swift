@@ -2,7 +2,7 @@ internal import HornbeamModel
 
 /// One committed version of each store of a stack. It never changes and can be read on any thread.
 package final class StackSnapshot: Sendable {
-    /// By slot; nil for a removed store.
+    /// Indexed by slot; nil for a removed store.
     package let parts: [StoreSnapshot?]
     /// The sum of the parts' transactions. Different snapshots of one stack have different sums.
     package let transaction: UInt64

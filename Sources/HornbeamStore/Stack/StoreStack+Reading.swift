@@ -10,7 +10,8 @@ extension StoreStack {
     /// - Throws: The errors of `Store.refresh`; `inputOutput` when a writer commits too often to read the stores together.
     package func refresh() throws -> Bool {
         try TwoPhaseCommit.publication.withLock { _ in
-            // The coordinating store has the lowest identity and is read first. The parts that it committed are then found, prepared or applied.
+            // The coordinating store has the lowest identity and is read first. So each part that it committed is found in the participant's
+            // store, either prepared or already applied.
             let readers = stores.filter(\.isReadOnly).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
             var isNew = try refreshTogether(readers)
             for store in readers where try showCommittedPart(of: store) { isNew = true }

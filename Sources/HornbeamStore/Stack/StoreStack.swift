@@ -21,7 +21,7 @@ internal import HornbeamThreads
         package func holds(_ entity: EntityDescription) -> Bool { entities?.contains(entity.index) ?? true }
     }
 
-    /// By slot; nil for a removed store.
+    /// Indexed by slot; nil for a removed store.
     package let parts: [Part?]
     /// The store in the first slot, if there was never another one.
     package let only: Store?

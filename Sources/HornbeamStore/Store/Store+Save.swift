@@ -23,7 +23,7 @@ extension Store {
     /// Writes a change set atomically. It is durable on return, unless the store was opened with lazy durability.
     ///
     /// - Throws: `SaveConflicts` when rows changed meanwhile or unique values are taken; `HornbeamError` for values of
-    ///   the wrong type and for faults of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
+    ///   the wrong type and for errors of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> CommitResult {
         try requireWritable()
         return try write(changes, forwarding: true, isShared: changes.weight <= Self.groupedWeightMax && canGroupSaves)
@@ -32,8 +32,8 @@ extension Store {
     /// The largest weight of a save that shares a version with others. A heavier save would delay the others.
     private static let groupedWeightMax = 64
 
-    /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained version is that of one
-    /// save. A running two-phase commit must end first.
+    /// False when each save needs a version of its own: a custom store receives saves one by one, and retention counts each save as a
+    /// version. Also false during a two-phase commit.
     private var canGroupSaves: Bool {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
@@ -94,13 +94,13 @@ extension Store {
         do { return try commit(transaction, durability, publishing: change) } catch { throw doubt(error, number) }
     }
 
-    /// The error of a failed save; a `InDoubtSave` with the transaction when its outcome is unknown.
+    /// The error of a failed save; an `InDoubtSave` with the transaction when its outcome is unknown.
     func doubt(_ error: any Error, _ transaction: UInt64) -> any Error {
         guard let error = error as? HornbeamError, error.code == .durabilityLost else { return error }
         return InDoubtSave(store: self, transaction: transaction, error: error)
     }
 
-    /// Commits a transaction. Its change is published when readers see the commit, before this commit or a later one returns.
+    /// Commits a transaction. Publishes its change as soon as readers see the commit. No later commit returns before that.
     func commit(
         _ transaction: WriteTransaction, _ durability: SaveDurability, publishing change: StoreChange
     ) throws -> UInt64 {

@@ -20,10 +20,10 @@ package final class Store: Sendable {
     let backing: StoreBacking?
 
     let options: Options
-    /// The newest transaction found at the opening. After a `durabilityLost`, a save is durable if its transaction is not newer than
-    /// this one.
+    /// The newest transaction that recovery found. When a store is opened again after `durabilityLost`, a save is durable if its transaction
+    /// is not newer than this one.
     package let recoveredTransaction: UInt64
-    /// The newest transaction when the store was opened. Earlier versions may have an older model.
+    /// The transaction of the first snapshot that was taken when the store was opened. Earlier versions may have an older model.
     let openedTransaction: UInt64
     /// The state of two-phase commits in this store.
     let joint = TwoPhaseState()

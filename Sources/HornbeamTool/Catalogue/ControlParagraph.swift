@@ -39,7 +39,7 @@ struct ControlParagraph {
     }()
 
     private let line: Int
-    /// By `Name`.
+    /// Indexed by the raw value of `Name`.
     private var fields = [Field?](repeating: nil, count: Name.allCases.count)
 
     /// - Parameters:

@@ -3,7 +3,7 @@ struct PackageRecord: Equatable, Sendable {
     var name: String
     var version: String
     var architecture: String
-    /// The section, `games` or `non-free/libs`; nil when the paragraph names none.
+    /// The section, such as `games` or `non-free/libs`; nil when the paragraph names none.
     var section: String?
     var priority: String?
     var maintainer: MaintainerName?

@@ -53,17 +53,17 @@ import Testing
         #expect(try damaged(2, 77).contains("the kind is unknown"))
         #expect(try damaged(3, 9).contains("the codec is unknown"))
         #expect(try damaged(5, 9).contains("the stored size differs from the size in its reference"))
-        #expect(try damaged(33, 9).contains("the check does not match"))
+        #expect(try damaged(33, 9).contains("the checksum does not match"))
 
         let cut = disk.copy()
         cut.damage(Self.path) { $0.removeLast(50) }
         #expect(try text(cut, references[2]).contains("the file ends before the record does"))
-        #expect(try text(disk, second, salt: 8).contains("the check does not match"))
+        #expect(try text(disk, second, salt: 8).contains("the checksum does not match"))
         #expect(try text(disk, second, expecting: .inner).contains("the kind is not the expected one"))
         #expect(try text(disk, .empty).contains("the reference's address names no page"))
         var stale = second
         stale.stamp ^= 1 << 50
-        #expect(try text(disk, stale).contains("the check differs from the check in its reference"))
+        #expect(try text(disk, stale).contains("the checksum differs from the checksum in its reference"))
         var missing = second
         missing.address += 1 << 32
         #expect(try text(disk, missing) == """
@@ -80,7 +80,7 @@ import Testing
             bytes.replaceSubrange(0..<40, with: bytes[40..<80])
             bytes.replaceSubrange(40..<80, with: first)
         }
-        #expect(try text(swapped, references[0]).contains("the check does not match"))
+        #expect(try text(swapped, references[0]).contains("the checksum does not match"))
         let (other, _) = try makeDisk([[9, 9, 9], [4, 5, 6]])
         let foreign = other.files[Self.path]!
         disk.damage(Self.path) { $0 = foreign }

@@ -46,7 +46,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { _ = try store.engine.snapshot(at: TransactionNumber(7)) }
         #expect(
             error?.description
-                == "snapshotExpired: The state after transaction #7 is no longer available; the oldest available one is that after #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
+                == "snapshotExpired: The state after transaction #7 is no longer available; the oldest available state is that after #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
         )
     }
 

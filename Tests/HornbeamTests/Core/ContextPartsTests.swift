@@ -9,7 +9,7 @@ import Testing
 @Suite("Parts of a context") struct ContextPartsTests {
     // MARK: ReadState
 
-    @Test("the mark of a read state names the state of its snapshot, and no other")
+    @Test("the identity of a read state names its snapshot and no other")
     func markNamesTheSnapshot() throws {
         let stack = try Company.stack(.inMemory)
         let context = stack.newContext()

@@ -14,7 +14,7 @@ extension FetchPredicate {
         try evaluate(with: EvaluatedValue.value(value), variables: variables)
     }
 
-    /// True when the predicate is true for the value of a key.
+    /// True when the predicate is true for an object, a plain value or a collection as `SELF`.
     public func evaluate(with value: EvaluatedValue, variables: [String: PropertyValue] = [:]) throws -> Bool {
         var evaluation = Evaluation(value, variables)
         return try evaluation.holds(node)
@@ -33,7 +33,7 @@ extension FetchExpression {
         try self.value(with: EvaluatedValue.value(value), variables: variables)
     }
 
-    /// The value of the expression for the value of a key.
+    /// The value of the expression for an object, a plain value or a collection as `SELF`.
     public func value(with value: EvaluatedValue, variables: [String: PropertyValue] = [:]) throws -> EvaluatedValue {
         var evaluation = Evaluation(value, variables)
         return try evaluation.value(node)

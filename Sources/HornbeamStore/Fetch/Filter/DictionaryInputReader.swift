@@ -16,9 +16,9 @@ final class DictionaryInputReader {
 
     let context: FilterContext
     private let inputs: [FetchExpression.Node]
-    /// By entity index.
+    /// Indexed by entity index.
     private var sources: [[Source]?]
-    /// By input: cached values at the end of paths, by the key of the first relationship's destination.
+    /// For each input, the cached values at the end of its path, keyed by the object key of the first relationship's destination.
     private var pathCaches: [[UInt64: PropertyValue]]
     /// The largest number of cached values for each input. A full cache is emptied.
     private static let cachedValuesMax = 1 << 16

@@ -7,7 +7,7 @@ internal import HornbeamModel
 /// A filter on the destination of a to-one.
 final class PathTest: Sendable {
     let column: StoredColumn
-    /// By entity index of the destination; nil for entities that cannot be a destination.
+    /// Indexed by entity index of the destination; nil for entities that cannot be a destination.
     let filters: [Filter?]
     /// The result when the to-one is null or its object is deleted: the result for nil.
     let missingResult: Bool
@@ -100,7 +100,7 @@ final class MembersTest: Sendable {
     }
 
     let link: LinkIndex
-    /// By entity index of the members; nil means that all members match, so the number of entries decides.
+    /// Indexed by entity index of the members; nil means that all members match, so the number of entries decides.
     let filters: [Filter?]?
     let condition: Condition
 
