@@ -66,6 +66,7 @@ final class Cleaner: Sendable {
     /// Excludes the round's files from cleaning, because a page in them cannot be read.
     func giveUp() {
         state.withLock { state in
+            assert(state.isBusy, "The thread that cleans gives up.")
             state.barred.formUnion(state.round?.files ?? [])
             state.round = nil
         }

@@ -12,6 +12,7 @@ extension WriteTransaction {
         try mutate { () throws(EngineError) in
             try editor.move(&moves, from: key) { blob throws(EngineError) in try engine.moveBlob(blob, outOf: files) }
         }
+        assert(moves.moved >= 0 && !isDeferred, "Moves are executed at once.")
         // A transaction without a log record would look like a missing one.
         if moves.moved > 0 { setNextObjectKey(nextObjectKey) }
     }

@@ -25,6 +25,7 @@ extension WriteTransaction {
         try applyDeferred()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
         assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
+        assert(canGoOn && !isDeferred, "Only executed changes are shared.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
         redo = Redo()
         defer { number = number.next }
@@ -40,6 +41,7 @@ extension WriteTransaction {
     /// - Returns: Its `published` callback; nil when there was no such transaction.
     func reopenLast() -> (@Sendable (TransactionNumber) -> Void)?? {
         guard redo.bytes.isEmpty, !redo.isAbandoned, let last = ended.popLast() else { return nil }
+        assert(last.number.next == number, "The last ended transaction is the one before.")
         redo.bytes = last.payload
         number = last.number
         return last.published

@@ -9,6 +9,7 @@ extension Engine {
     /// Starts the background threads with the first commit, since a store that is only read needs no upkeep. If the system has no thread, the
     /// next commit tries again.
     func startUpkeep() {
+        assert(readerPosition == nil, "A store that is only read needs no upkeep.")
         guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
         guard maintenance.start(self, { $0.maintainPages() }), logKeeper.start(self, { $0.maintainLog() }) else { return }
         hasUpkeepThreads.store(true, ordering: .relaxed)
@@ -99,6 +100,7 @@ extension Engine {
 
     /// Upkeep after a commit. The commit has succeeded, so errors are left to the next call that they affect.
     func afterCommit(isBig: Bool, redoBytes: Int) {
+        assert(redoBytes >= 0 && readerPosition == nil, "A writer counts the bytes that it logs.")
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
         if !hasUpkeepThreads {
             readFreeBytes()
@@ -180,6 +182,7 @@ extension Engine {
     /// Pauses after a failed checkpoint, since each attempt writes all new pages again.
     private func isPausing() -> Bool {
         state.withLock { state in
+            assert(state.checkpointPause >= 0, "A pause is a number of rounds.")
             state.checkpointPause = max(state.checkpointPause - 1, 0)
             return state.checkpointPause > 0
         }

@@ -101,6 +101,7 @@ package struct StoreChange: Sendable {
 
     private mutating func haveRest() {
         if rest.isEmpty { rest.append(RareParts()) }
+        assert(rest.count == 1, "The rare parts are one value.")
     }
 
     /// True when there are no changes except `inserted`.
@@ -111,6 +112,7 @@ package struct StoreChange: Sendable {
         if preserved.isEmpty { return self }
         var change = self
         change.preserved = [:]
+        assert(change.count == count, "Contexts receive each changed object.")
         return change
     }
 }
