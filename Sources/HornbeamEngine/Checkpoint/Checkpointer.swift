@@ -105,6 +105,8 @@ final class Checkpointer: Sendable {
         try engine.meta.write(meta)
         engine.space.replaceTable(image.table, version.number, isCheckpoint: true)
         state.withLock { state in
+            assert(meta.checkpoint == state.latest.checkpoint + 1, "One checkpoint runs at a time.")
+            assert(meta.nextPageFile >= state.latest.nextPageFile, "Numbers of page files are not used again.")
             state.previous = state.latest
             state.latest = meta
             state.checkpoints += 1
@@ -154,6 +156,7 @@ final class Checkpointer: Sendable {
         let table = try engine.space.table(at: version.number, written: Array(writer.written.values))
         let fileTable = try append(table.encode(), sequence)
         try appender.sync()
+        assert(roots.allSatisfy { !$0.isInMemory }, "A catalogue names pages on disk.")
         state.withLock { $0.bytesWritten += appender.bytesAppended - start }
         return Image(
             catalogue: catalogue, fileTable: fileTable, table: table, written: writer.written,
@@ -173,6 +176,7 @@ final class Checkpointer: Sendable {
     func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
         let image = try write(version, sequence: sequence, isAwaited: true)
+        assert(!image.catalogue.isInMemory && !image.catalogue.isEmpty, "The log names a catalogue in the page files.")
         return Attachment(image: image)
     }
 
@@ -207,6 +211,7 @@ final class Checkpointer: Sendable {
             defer { state.inner.removeAll() }
             return state.inner
         }
+        assert(image.written.values.allSatisfy { !$0.isInMemory }, "Written nodes lie in page files.")
         let kept = redirect(inner)
         state.withLock { $0.inner += kept }
         pool.unpin(image.written.keys.filter { !image.roots.contains($0) })

@@ -66,6 +66,7 @@ final class Cleaner: Sendable {
     /// Ends the round and excludes its files from cleaning, because a page cannot be read.
     func abandonRound() {
         state.withLock { state in
+            assert(state.isBusy, "The thread that cleans gives up.")
             state.excludedFiles.formUnion(state.round?.files ?? [])
             state.round = nil
         }

@@ -54,6 +54,7 @@ final class TreeWriter {
         assert(written[frame] == nil, "A node is written once.")
         let ready = try prepare(frame, record, children, in: 0)
         let written = try appender.append(ready, count: reference.count)
+        assert(written.count == reference.count, "A written node has the entries of its link.")
         self.written[frame] = written
         return written
     }

@@ -87,7 +87,7 @@ struct Redo {
     }
 
     private mutating func appendKeys(_ keys: [UInt64]) {
-        assert(zip(keys, keys.dropFirst()).allSatisfy(<), "The keys of a redo record ascend.")
+        assert(zip(keys, keys.dropFirst()).allSatisfy(<=), "The keys of a redo record ascend.")
         bytes.appendVariable(UInt64(keys.count))
         var last: UInt64 = 0
         for key in keys {

@@ -70,6 +70,7 @@ struct LogFrame {
     /// Writes the header before the payload, which must be in the buffer already, and returns the check.
     func encode(into frame: UnsafeMutableRawBufferPointer, seed: UInt64) -> UInt64 {
         assert(frame.count >= bytes, "A frame fits its place.")
+        assert(payloadBytes >= 0 && position <= .last, "A frame lies within the positions of a log.")
         unsafe encodeFields(into: frame)
         let check = unsafe LogFrame.check(UnsafeRawBufferPointer(frame), payloadBytes: payloadBytes, seed: seed)
         unsafe frame.set(check, at: LogFrame.checkOffset)
@@ -87,6 +88,8 @@ struct LogFrame {
     func encodeSelfChecked(
         into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, previous: UInt64, segment: UInt64, seed: UInt64
     ) -> UInt64 {
+        assert(kind == .group || kind == .seal, "Groups and seals have a check of their own.")
+        assert(position.rawValue % UInt64(LogFrame.blockBytes) == 0, "Groups and seals begin at a block.")
         unsafe encodeFields(into: frame)
         unsafe frame.set(UInt64(groupBytes), at: LogFrame.groupBytesOffset)
         unsafe frame.set(previous, at: LogFrame.previousCheckOffset)

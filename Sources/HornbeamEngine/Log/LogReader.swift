@@ -75,6 +75,7 @@ package final class LogReader: Sendable {
                 }
                 end.bytes += group.end.position.rawValue - end.mark.position.rawValue
                 end.groups += 1
+                assert(group.end.position > end.mark.position, "Each group moves the end of the log.")
                 end.mark = group.end
                 seed = group.end.check
             }

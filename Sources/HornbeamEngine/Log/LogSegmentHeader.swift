@@ -48,6 +48,7 @@ struct LogSegmentHeader: Hashable {
 
     /// Fills a zeroed block and sets the check.
     mutating func encode(into block: UnsafeMutableRawBufferPointer) {
+        assert(block.count == LogSegmentHeader.bytes, "A header fills a block.")
         unsafe block.set(LogSegmentHeader.magic, at: 0)
         unsafe block.set(LogSegmentHeader.version, at: LogSegmentHeader.versionOffset)
         unsafe block.set(store.high, at: LogSegmentHeader.storeOffset)

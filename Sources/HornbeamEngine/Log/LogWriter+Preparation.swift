@@ -141,12 +141,16 @@ extension LogWriter {
 
     /// Stores a prepared segment again, for the next attempt, after the switch to it has failed.
     func keepPrepared(_ ready: PreparedSegment) {
-        prepared.withLock { $0 = ready }
+        prepared.withLock { prepared in
+            assert(prepared == nil, "One segment is prepared at a time.")
+            prepared = ready
+        }
         lacksPrepared.store(false, ordering: .relaxed)
     }
 
     /// Removes a prepared segment that is too short. The next segment gets its number, because no number may be missing.
     private func discardPrepared(tooShort prepared: PreparedSegment) {
+        assert(prepared.header.number.next == nextSegment, "The prepared segment has the last number.")
         nextNumber.store(prepared.header.number.rawValue, ordering: .relaxed)
         // If the file cannot be removed, the next segment replaces it by renaming.
         do throws(EngineError) { try fileSystem.remove(join(directory, prepared.header.number.fileName)) } catch {}
@@ -202,6 +206,7 @@ extension LogWriter {
             try fileSystem.rename(join(directory, recycled[index].fileName), to: path)
             return recycled.remove(at: index)
         }
+        assert(used.map { $0.bytes >= least } ?? true, "A recycled segment has room for the group.")
         if let used { return used.bytes }
         let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
         let file = try fileSystem.open(path, .create)
@@ -234,6 +239,7 @@ extension LogWriter {
     private static let zerosAtOnce = 1 << 18
 
     private func writeZeros(to file: any File, _ length: Int, isThrottled: Bool) throws(EngineError) {
+        assert(length > 0 && length % LogFrame.blockBytes == 0, "A segment has whole blocks.")
         let zeros = [UInt8](repeating: 0, count: min(length, LogWriter.zerosAtOnce))
         for start in stride(from: 0, to: length, by: zeros.count) {
             let count = min(zeros.count, length - start)

@@ -32,6 +32,7 @@ extension LogWriter {
                 assert(durable >= state.mark.position, "A segment begins when everything before it is durable.")
                 state.file = next.file
                 state.seed = next.header.check
+                assert(next.header.segmentBytes >= UInt64(bound + LogSegmentHeader.bytes + LogFrame.blockBytes), "A segment has room for its first group.")
                 state.begun.append(BegunSegment(header: next.header, first: state.mark.position))
                 state.nextSegmentBytes = min(state.nextSegmentBytes * 2, state.segmentBytesGoal)
             }
@@ -39,6 +40,7 @@ extension LogWriter {
     }
 
     private func syncOld(_ state: inout State) throws(EngineError) {
+        assert(durable <= state.mark.position, "Only written bytes are durable.")
         guard let file = state.file, durable < state.mark.position else { return }
         do throws(EngineError) {
             try file.sync(.segmentEnd)
@@ -59,6 +61,7 @@ extension LogWriter {
                 into: $0, groupBytes: seal.bytes, previous: state.mark.check, segment: current.header.check, seed: state.seed)
         }
         let offset = current.offset(of: seal.position)
+        assert(offset + UInt64(block.count) <= current.header.segmentBytes, "A segment has a block for its seal.")
         unsafe try block.withBytes { (bytes) throws(EngineError) in
             unsafe try put(bytes, meaningful: seal.bytes, into: file, at: offset, &state)
         }
@@ -106,7 +109,10 @@ extension LogWriter {
         releaseRecycledSegments(mayThrottle: mayThrottle) { !PreparedSegment.fits($0.bytes, wanted) }
         for header in own { keep(header, wanted: wanted) }
         try removeFiles(mayThrottle: mayThrottle) { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
-        state.withLock { $0.begun.removeAll { $0.header.number < limit } }
+        state.withLock { state in
+            state.begun.removeAll { $0.header.number < limit }
+            assert(zip(state.begun, state.begun.dropFirst()).allSatisfy { $0.first <= $1.first }, "Segments begin in the order of their groups.")
+        }
     }
 
     /// Closes the writer. After the call, no thread writes to the log.

@@ -185,7 +185,9 @@ package final class LogWriter: Sendable {
                     throw state.poison(error, in: directory)
                 }
             }
+            assert(state.begun.last?.first ?? .zero <= state.mark.position, "A segment begins before its groups.")
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
+            assert(durable <= state.mark.position, "Only written bytes are durable.")
             state.seed = encoder.check
             if lacksPrepared.load(ordering: .relaxed), current.offset(of: state.mark.position) > current.header.segmentBytes / 2 {
                 wantsPrepared.store(true, ordering: .relaxed)
@@ -209,6 +211,7 @@ package final class LogWriter: Sendable {
             } catch {
                 throw state.withLock { $0.poison(error, in: directory) }
             }
+            assert(position >= goal, "A sync covers what was appended before it.")
             setDurable(position)
             return position
         }
@@ -218,6 +221,7 @@ package final class LogWriter: Sendable {
     func put(
         _ bytes: UnsafeRawBufferPointer, meaningful count: Int, into file: any File, at offset: UInt64, _ state: inout State
     ) throws(EngineError) {
+        assert(count <= bytes.count && offset >= UInt64(LogSegmentHeader.bytes), "Groups lie after the header of their segment.")
         do throws(EngineError) { try unsafe file.write(bytes, at: offset) } catch {
             guard error.code == .full, let isWritten = unsafe isWritten(bytes.part(0..<count), in: file, at: offset) else {
                 throw state.poison(error, in: directory)
@@ -262,6 +266,7 @@ extension LogWriter.State {
     /// group.
     func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
         guard let current else { return false }
+        assert(current.first <= mark.position, "The current segment holds the end of the log.")
         let end = current.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
         let isHalf = isHalfHeldBack && current.first < mark.position
         return end <= (isHalf ? current.header.segmentBytes / 2 : current.header.segmentBytes)

@@ -76,6 +76,11 @@ package final class MetaFile: Sendable {
             let previous = newest.flatMap { slots.blocks[$0] }
             precondition(state.checkpoint > previous?.state.checkpoint ?? 0, "Checkpoints are numbered upwards.")
             let slot = newest.map { 1 - $0 } ?? 0
+            assert(slot != newest, "The newest state is never overwritten.")
+            assert(previous.map { $0.state.store == state.store && $0.state.salt == state.salt } ?? true, "A store keeps its identity.")
+            assert(state.log.position >= previous?.state.log.position ?? .zero, "A checkpoint never moves back in the log.")
+            assert(state.nextPageFile >= previous?.state.nextPageFile ?? .first, "Numbers of page files are not used again.")
+            assert(state.nextObjectKey >= previous?.state.nextObjectKey ?? 0, "Object keys are not used again.")
             var block = MetaBlock(state: state, previousCheck: previous?.check ?? 0)
             var bytes = [UInt8](repeating: 0, count: MetaBlock.bytes)
             block.check = unsafe bytes.withMutableBytes { unsafe block.encode(into: $0, slot: slot) }
@@ -86,6 +91,7 @@ package final class MetaFile: Sendable {
                 try writeCopies(bytes, slot: slot)
             }
             slots.blocks[slot] = block
+            assert(slots.newest == slot, "The written state is the newest.")
         }
     }
 
@@ -106,6 +112,7 @@ package final class MetaFile: Sendable {
             guard let source = copies.first(where: \.isValid)?.bytes else {
                 throw EngineError(.damaged, "The newest state of the meta file can no longer be read. Open the store again.", path: path)
             }
+            assert(copies.count == MetaFile.copyCount, "All copies of a state are confirmed.")
             for copy in copies.filter({ !$0.isValid }) + copies.filter(\.isValid) {
                 unsafe try source.withBytes { (buffer) throws(EngineError) in unsafe try file.write(buffer, at: copy.offset) }
                 try file.sync(.meta)
@@ -125,11 +132,13 @@ package final class MetaFile: Sendable {
         slots.withLock { slots in
             guard let newest = slots.newest, let other = slots.blocks[1 - newest] else { return nil }
             slots.blocks[newest] = nil
+            assert(other.state.checkpoint > 0 && slots.newest == 1 - newest, "The state before is the newest now.")
             return other.state
         }
     }
 
     private func writeCopies(_ bytes: [UInt8], slot: Int) throws(EngineError) {
+        assert(bytes.count == MetaBlock.bytes, "A state fills a block.")
         for copy in 0..<MetaFile.copyCount {
             let offset = UInt64((copy * MetaFile.slotCount + slot) * MetaBlock.bytes)
             unsafe try bytes.withBytes { (buffer) throws(EngineError) in unsafe try file.write(buffer, at: offset) }

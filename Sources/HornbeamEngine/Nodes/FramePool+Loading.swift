@@ -41,6 +41,7 @@ extension FramePool {
         if let fault = NodeCheck.tableFault(page, own) {
             throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")
         }
+        assert(page.level == 0 && page.count <= page.capacity, "A verified leaf is at the bottom and within its capacity.")
         unsafe infos[Int(frame)].verifiedFor.store(layouts.serial, ordering: .releasing)
     }
 }

@@ -55,6 +55,8 @@ extension Page {
 
     /// Writes the header of an empty node that uses `limit` bytes of the page.
     func format(_ kind: NodeKind, level: Int, capacity: Int, limit: Int) {
+        assert(capacity >= 0 && level >= 0, "A node has a capacity and a level.")
+        assert(limit >= Page.headerSize && limit <= Int(UInt16.max), "A node's length fits its header.")
         zero(0, count: Page.headerSize)
         self.kind = kind.rawValue
         self.level = level

@@ -112,6 +112,7 @@ import Glibc
         }
         if bytes.count > 0 { unsafe memcpy(heap + heapCount, bytes.base, bytes.count) }
         heapCount += bytes.count
+        assert(heapCount <= heapCapacity, "The cells of a row lie in its heap.")
         return heapCount - bytes.count
     }
 
@@ -155,6 +156,7 @@ import Glibc
     }
 
     func restore(_ cells: [Cell]) {
+        assert(cells.count == columnCount, "All cells of a row are restored.")
         for (i, cell) in cells.enumerated() { unsafe slot(i).pointee.cell = cell }
     }
 
@@ -192,6 +194,7 @@ import Glibc
             unsafe memcpy(target + end + 4, heap + cell.start, cell.length)
             end += 4 + cell.length
         }
+        assert(end <= imageCapacity, "The image of a row fits its memory.")
         return end
     }
 

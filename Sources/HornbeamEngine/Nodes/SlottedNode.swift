@@ -41,10 +41,12 @@ struct SlottedNode {
     static func create(
         in page: Page, inner: Bool, level: Int, capacity: Int, limit: Int, prefix: Bytes = .none
     ) -> SlottedNode {
+        assert(inner == (level > 0) && level < NodeCheck.levelMax, "Leaves are at the bottom of a tree.")
         page.format(inner ? .inner : .indexLeaf, level: level, capacity: capacity, limit: limit)
         page.prefixLength = prefix.count
         let start = page.pushHeap(prefix.count)
         page.copy(prefix, to: start)
+        assert(SlottedNode(page).gap >= 0, "The arrays of an empty node leave room for its prefix.")
         return SlottedNode(page)
     }
 
@@ -161,6 +163,7 @@ struct SlottedNode {
 
     /// Sets the child of entry `i`. Called only for nodes that the running transaction made.
     func setChild(_ i: Int, _ reference: PageReference, hint: UInt32 = 0) {
+        assert(isInner && i >= 0 && i < count, "An inner node has a link for each entry.")
         page.store(reference.stamp, at: link(i) + 8)
         page.store(reference.count, at: link(i) + 16)
         unsafe addressCell(i).pointee.store(reference.address, ordering: .releasing)
@@ -173,11 +176,13 @@ struct SlottedNode {
     }
 
     func addToChildCount(_ i: Int, _ delta: Int) {
+        assert(isInner && i < count, "An inner node has a link for each entry.")
         page.store(childCount(i) &+ UInt64(bitPattern: Int64(delta)), at: link(i) + 16)
     }
 
     /// Changes the reference of a child that a checkpoint has written from its frame to its disk address. Readers may read the link meanwhile.
     func setWritten(_ i: Int, address: UInt64, stamp: UInt64) {
+        assert(isInner && i < count, "An inner node has a link for each entry.")
         page.store(stamp, at: link(i) + 8)
         unsafe addressCell(i).pointee.store(address, ordering: .releasing)
     }
@@ -319,6 +324,8 @@ struct SlottedNode {
         let tail = max(rest.count - 8, 0)
         guard count < page.capacity, gap >= tail + value.count else { return false }
         let n = count
+        assert(i >= 0 && i <= n, "An entry is inserted between others, or at the end.")
+        assert(isInner || sharesPrefix(key), "The keys of a leaf share its prefix.")
         page.move(from: Page.headerSize + 8 * i, to: Page.headerSize + 8 * (i + 1), count: 8 * (n - i))
         if isInner { page.move(from: link(i), to: link(i + 1), count: SlottedNode.linkSize * (n - i)) }
         page.move(from: slot(i), to: slot(i + 1), count: SlottedNode.slotSize * (n - i))
@@ -330,11 +337,24 @@ struct SlottedNode {
         page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
         if tail > 0 { page.copy(rest.dropFirst(8), to: start) }
         page.copy(value, to: start + tail)
+        assertOrder(around: i)
+        assert(gap >= 0, "The arrays and the heap of a node do not overlap.")
         return true
     }
 
+<<<<<<< ours
     /// Replaces a value in place. False, without a change, if the new value has another length.
+=======
+    /// Only of leaves: the keys of an inner node repeat those of other pages, which may be damaged.
+    private func assertOrder(around i: Int) {
+        assert(isInner || i == 0 || isAscending(i), "A key is above the one before.")
+        assert(isInner || i + 1 >= count || isAscending(i + 1), "A key is below the next one.")
+    }
+
+    /// Replaces a value in place if its length stays; false if not.
+>>>>>>> theirs
     func replaceValue(at i: Int, _ value: Bytes, isBlob: Bool = false) -> Bool {
+        assert(i >= 0 && i < count, "A node has the entry whose value is replaced.")
         guard valueLength(i) == value.count else { return false }
         page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
         page.copy(value, to: cell(i) + tailLength(i))
@@ -343,7 +363,9 @@ struct SlottedNode {
 
     func remove(at i: Int) {
         let n = count
+        assert(i >= 0 && i < n, "A node has the entry that is removed.")
         page.heapGarbage += tailLength(i) + valueLength(i)
+        assert(page.heapGarbage <= page.limit - page.heapStart, "Dead bytes lie in the heap.")
         page.move(from: Page.headerSize + 8 * (i + 1), to: Page.headerSize + 8 * i, count: 8 * (n - i - 1))
         if isInner { page.move(from: link(i + 1), to: link(i), count: SlottedNode.linkSize * (n - i - 1)) }
         page.move(from: slot(i + 1), to: slot(i), count: SlottedNode.slotSize * (n - i - 1))
@@ -354,6 +376,8 @@ struct SlottedNode {
     func append(_ i: Int, of source: SlottedNode) {
         let n = count
         let cut = page.prefixLength - source.page.prefixLength
+        assert(n < page.capacity, "A rebuilt node has room for the entries that it was measured for.")
+        assert(source.isInner == isInner, "Entries move between nodes of one kind.")
         if cut == 0 {
             let length = source.tailLength(i) + source.valueLength(i)
             let start = page.pushHeap(length)

@@ -18,6 +18,8 @@ struct TableLeaf {
     static func create(
         in page: Page, _ layout: ResolvedLayout, capacity: Int, keyWidth: Int, firstKey: UInt64, limit: Int
     ) -> TableLeaf {
+        assert([0, 2, 4, 8].contains(keyWidth), "A key width is one of four.")
+        assert(layout.arrayBytes(capacity: capacity, keyWidth: keyWidth) <= limit, "The arrays of a leaf leave room for its heap.")
         page.format(.tableLeaf, level: 0, capacity: capacity, limit: limit)
         page.store(firstKey, at: 16)
         page.store(layout.version, at: 24)
@@ -94,6 +96,7 @@ struct TableLeaf {
     }
 
     func storeKey(_ key: UInt64, at slot: Int) {
+        assert(key >= firstKey, "The first key of a leaf is its lowest.")
         let delta = key - firstKey
         switch keyWidth {
         case 0: break
@@ -175,11 +178,14 @@ struct TableLeaf {
         storeKey(key, at: slot)
         page.count = slot + 1
         for i in layout.columns.indices { writeCell(i, slot, row) }
+        assert(self.key(slot) == key, "A key fits the key width of its leaf.")
+        assert(page.heapStart >= arraysEnd, "The arrays and the heap of a leaf do not overlap.")
         return true
     }
 
     private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer) {
         let column = column(i)
+        assert(column.kind == row.kind(i).rawValue, "A row has the kinds of its table's columns.")
         let isNull = row.isNull(i)
         setBit(Int(column.nullBitmap), slot, isNull)
         if column.valueBitmap >= 0 {
@@ -205,6 +211,7 @@ struct TableLeaf {
         assert(slot < count, "A leaf has the row that is replaced.")
         guard page.heapStart - arraysEnd >= row.variableBytes else { return false }
         page.heapGarbage += heapBytes(slot..<slot + 1)
+        assert(page.heapGarbage <= page.limit - page.heapStart, "Dead bytes lie in the heap.")
         for i in layout.columns.indices { writeCell(i, slot, row) }
         return true
     }

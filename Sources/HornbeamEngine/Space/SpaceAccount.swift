@@ -17,7 +17,8 @@ struct FileTable: Sendable, Equatable {
 
         /// Adds the bytes of a new page. The file counts as needed from then on, even if the page is dead already.
         mutating func addBytes(_ bytes: Int) {
-            live += Int64(bytes)
+            assert(bytes > 0, "A page takes bytes.")
+        live += Int64(bytes)
             emptySince = .max
         }
     }
@@ -99,6 +100,7 @@ final class SpaceAccount: Sendable {
     /// Records the changes of an executed transaction.
     func recordChanges(_ number: TransactionNumber, deadPages: [PageReference], deadBlobs: [PageReference], newBlobs: [PageReference]) {
         guard !deadPages.isEmpty || !deadBlobs.isEmpty || !newBlobs.isEmpty else { return }
+        assert((deadPages + deadBlobs + newBlobs).allSatisfy { !$0.isInMemory }, "Only bytes of page files are counted.")
         state.withLock { state in
             state.dead += deadPages.map { ($0, number.rawValue) }
             state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
@@ -134,6 +136,7 @@ final class SpaceAccount: Sendable {
                 guard error.code == .damaged else { throw error }
             }
         }
+        assert(written.allSatisfy { !$0.isInMemory && $0.recordBytes > 0 }, "A checkpoint writes to page files.")
         let present = Set(try files.files().map(\.number))
         state.withLock { state in
             for number in present where state.bornAfter[number] == nil { state.bornAfter[number] = state.version }
@@ -159,6 +162,7 @@ final class SpaceAccount: Sendable {
             state.dead.removeAll { $0.at <= version.rawValue }
             state.deadBlobs.removeAll { $0.at <= version.rawValue }
             state.newBlobs.removeAll { $0.at <= version.rawValue }
+            assert((state.dead.map(\.at) + state.deadBlobs.map(\.at)).allSatisfy { $0 > version.rawValue }, "A table includes the deaths before it.")
             guard isCheckpoint else { return }
             setReplaced((state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }, &state)
         }
@@ -171,6 +175,7 @@ final class SpaceAccount: Sendable {
             state.dead.removeAll { $0.at > number.rawValue }
             state.deadBlobs.removeAll { $0.at > number.rawValue }
             state.newBlobs.removeAll { $0.at > number.rawValue }
+            assert(number >= state.version, "The version of a table is never undone.")
             setReplaced(state.replaced - undone.reduce(0) { $0 + $1.page.recordBytes }, &state)
         }
     }
@@ -184,6 +189,7 @@ final class SpaceAccount: Sendable {
     /// Removes a page file from the table.
     func forget(_ file: PageFileNumber) {
         state.withLock { state in
+            assert(state.table.entries[file].map { $0.live == 0 } ?? true, "A file with live bytes is not forgotten.")
             state.table.entries[file] = nil
             state.bornAfter[file] = nil
         }

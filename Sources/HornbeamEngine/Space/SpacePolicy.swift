@@ -62,7 +62,9 @@ struct SpacePolicy: Sendable {
 
     /// The lag of checkpoints behind commits: the quarters by which the replaced bytes exceed 6/4 of the number at which a checkpoint is due.
     func lag(replaced: Int, live: Int) -> Int {
+        assert(replaced >= 0 && live >= 0, "Replaced and live bytes are counts.")
         let quarter = replacedBytesMax(live: live) / 4
+        assert(quarter > 0, "Some bytes may always be replaced.")
         return max((replaced - 6 * quarter) / quarter, 0)
     }
 
@@ -107,6 +109,7 @@ struct SpacePolicy: Sendable {
         for file in files where won < goal {
             guard taken.isEmpty || moved + file.live <= budget else { break }
             taken.append(file)
+            assert(file.dead >= 0 && file.live >= 0, "A file holds its live bytes.")
             won += file.dead
             moved += file.live
         }

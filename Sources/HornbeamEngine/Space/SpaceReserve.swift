@@ -64,6 +64,7 @@ package final class SpaceReserve: Sendable {
                 }
                 try write()
                 state.presence = .present
+                assert(state.pause == 0, "A reserve is created after the pause.")
                 room.apply(.reserveMade)
             } catch {
                 state.presence = removeFile() ? .absent : .leftOver
@@ -76,6 +77,7 @@ package final class SpaceReserve: Sendable {
     private func write() throws(EngineError) {
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         let file = try fileSystem.open(path, .create)
+        assert(bytes > 0, "A reserve takes room.")
         let zeros = [UInt8](repeating: 0, count: min(bytes, 1 << 18))
         for start in stride(from: 0, to: bytes, by: zeros.count) {
             unsafe try zeros.withBytes { (buffer) throws(EngineError) in
@@ -91,6 +93,7 @@ package final class SpaceReserve: Sendable {
             let isGone = removeFile()
             state.presence = isGone ? .absent : .leftOver
             room.apply(.reserveSpent)
+            assert(isSpent || state.presence != .present, "A released reserve is spent.")
             state.pause = 500
             return isGone
         }

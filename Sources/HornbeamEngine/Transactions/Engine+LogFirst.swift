@@ -10,6 +10,7 @@ extension Engine {
         _ transaction: WriteTransaction, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber? {
         guard transaction.isDeferred, !core.room.state.acceptsOnlyFreeing, core.pool.hasRoom(for: Engine.framesOfDeferredChanges) else { return nil }
+        assert(transaction.ended.isEmpty && transaction.ledger.newBlobs.isEmpty, "Deferred changes are those of one small transaction.")
         let payload = transaction.redo.bytes
         let logged = TransactionRecord(number: transaction.number, payload: payload, frees: false)
         let mark: LogMark
@@ -27,6 +28,7 @@ extension Engine {
         }
         let version = transaction.makeVersion()
         assert(version.number == logged.number, "The log and the version have the same number.")
+        assert(transaction.redo.bytes == payload, "Applying deferred changes records nothing again.")
         let (retired, born) = record(transaction)
         core.pipeline.setExecuted(version)
         core.pipeline.endTurn()

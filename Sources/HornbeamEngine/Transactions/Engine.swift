@@ -89,6 +89,7 @@ package final class Engine: Sendable {
     /// Replaces the parts with those of another engine of the same store.
     func replaceParts(with other: Engine) {
         let fresh = other.parts
+        assert(readerPosition != nil && other.latest >= latest, "Only a reader is replaced, by a state that is not older.")
         newer.withLock { $0 = fresh }
         loss = other.loss
     }
@@ -98,6 +99,7 @@ package final class Engine: Sendable {
 
     func start(_ log: LogWriter, _ lock: any FileLock) {
         let newest = latest
+        assert(readerPosition == nil, "Only a writer has a log.")
         state.withLock { state in
             state.log = log
             state.lock = lock
@@ -246,6 +248,7 @@ package final class Engine: Sendable {
     /// Records the nodes and blobs that an executed transaction replaced. The caller has the turn.
     func record(_ transaction: WriteTransaction) -> (retired: [RetiredFrame], born: [UInt32]) {
         let ledger = transaction.ledger
+        assert(transaction.number > transaction.base.number, "A transaction follows its base.")
         core.space.recordChanges(
             transaction.number, deadPages: ledger.deadPages, deadBlobs: ledger.deadBlobs, newBlobs: ledger.newBlobs)
         let born = ledger.finish()
@@ -288,6 +291,7 @@ package final class Engine: Sendable {
                 syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
         defer { core.pipeline.endTurn() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
+        assert(latest >= version.number, "A durable version is published.")
         checkpointer.finishAttachment(attachment, version.number)
     }
 

@@ -39,6 +39,7 @@ import Glibc
         entries.append(
             Entry(
                 head: 0, start: UInt32(bytes.count), keyLength: UInt16(key.count), valueLength: UInt16(value.count)))
+        assert(shared <= key.count, "All keys share their first bytes.")
         unsafe bytes.append(contentsOf: key)
         unsafe bytes.append(contentsOf: value)
     }
@@ -65,6 +66,7 @@ import Glibc
             for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
             sortByHeads()
             sortEqualHeads(bytes)
+            assert(zip(entries, entries.dropFirst()).allSatisfy { $0.head <= $1.head }, "Sorted entries ascend.")
         }
     }
 

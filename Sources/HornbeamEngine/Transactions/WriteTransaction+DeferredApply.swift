@@ -48,6 +48,7 @@ extension WriteTransaction {
     }
 
     private func beginDeferring(_ editor: TreeEditor) {
+        assert(!deferred.isOver && !editor.hasDeferredChange, "Each tree has at most one deferred change.")
         if deferred.count == 0 { deferred.start = redo.bytes.count }
         deferred.count += 1
         editor.hasDeferredChange = true
@@ -76,6 +77,7 @@ extension WriteTransaction {
         guard !deferred.isOver else { return }
         deferred.isOver = true
         guard deferred.count > 0 else { return }
+        assert(deferred.start < redo.bytes.count, "Deferred changes are recorded.")
         let recorded = redo.bytes
         try recorded.withBorrowedBytes { bytes throws(EngineError) in try apply(bytes.dropFirst(deferred.start)) }
     }

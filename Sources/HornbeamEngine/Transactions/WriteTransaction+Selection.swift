@@ -14,6 +14,7 @@ extension WriteTransaction {
                 try mutate { () throws(EngineError) in try editor.alterRemainder(rest, rows, changes) }
             }
         }
+        assert(!isDeferred && !hasFailed, "A change of many rows is executed before it is recorded.")
         redo.alter(table, rows, changes, columns)
     }
 
@@ -43,6 +44,7 @@ extension WriteTransaction {
                 }
             }
         }
+        assert(!isDeferred && !hasFailed, "A change of many rows is executed before it is recorded.")
         redo.deleteRows(table, rows)
     }
 
@@ -52,6 +54,7 @@ extension WriteTransaction {
         let editor = try editor(index)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(index) is a table, not an index.") }
         guard !rows.isEmpty else { return }
+        assert(zip(rows, rows.dropFirst()).allSatisfy(<=), "Keys of selected rows ascend.")
         let keys = RowKeySet(rows)
         try mutateInSteps { () throws(EngineError) in
             for rest in try editor.deleteEntries(of: keys, at: place) {

@@ -26,6 +26,7 @@ extension WriteTransaction {
         try applyDeferred()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
         assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
+        assert(canAddTransaction && !isDeferred, "Only executed changes are shared.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
         redo = Redo()
         defer { number = number.next }
@@ -41,6 +42,7 @@ extension WriteTransaction {
     /// - Returns: The `published` callback of that transaction; nil if there was none.
     func continueLastEnded() -> (@Sendable (TransactionNumber) -> Void)?? {
         guard redo.bytes.isEmpty, !redo.isAbandoned, let last = ended.popLast() else { return nil }
+        assert(last.number.next == number, "The last ended transaction is the one before.")
         redo.bytes = last.payload
         number = last.number
         return last.published

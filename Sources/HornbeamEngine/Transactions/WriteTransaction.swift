@@ -75,6 +75,7 @@ package final class WriteTransaction {
         guard id.rawValue >= nextTree, id < TreeID.max, name.utf8.count <= 1024 else {
             throw EngineError(.tooLarge, "Tree \(id) cannot be created: its number or its name is out of range.")
         }
+        assert(editors[id] == nil, "A new tree has a new number.")
         names[name] = id
         created[id] = name
         nextTree = id.rawValue + 1
@@ -106,6 +107,7 @@ package final class WriteTransaction {
         try mutate { () throws(EngineError) in try editor.retireAll() }
         redo.drop(tree)
         names = names.filter { $0.value != tree }
+        assert(editors[tree] === editor, "A dropped tree was changed by its editor.")
         editors[tree] = nil
         recentIndex = nil
         recentTable = nil
@@ -421,6 +423,7 @@ package final class WriteTransaction {
             abort()
             throw error
         }
+        assert(zip(ended, ended.dropFirst()).allSatisfy { $0.number < $1.number }, "Transactions end in the order of their numbers.")
         let published = continueLastEnded() ?? published
         defer { isOpen = false }
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
@@ -450,6 +453,7 @@ package final class WriteTransaction {
 
     /// Makes the version that includes the changes.
     func makeVersion() -> StoreVersion {
+        assert(!isDeferred, "A version holds all changes of its ")
         var trees = base.trees
         for (id, editor) in editors where created[id] == nil {
             guard let position = base.position(of: id) else { continue }

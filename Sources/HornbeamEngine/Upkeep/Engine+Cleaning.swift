@@ -14,6 +14,7 @@ extension Engine {
         var isUnfinished = false
         defer { cleaner.end(isUnfinished: isUnfinished) }
         let live = core.space.table.liveBytes
+        assert(live >= 0, "Live bytes are a count.")
         var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
         while !isShortOfSpace, let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
@@ -21,6 +22,7 @@ extension Engine {
                 break
             }
             let moved = try run(round, nodes: nodesPerCheckpoint)
+            assert(moved >= 0, "A round moves nodes.")
             budget -= (moved + 1) * core.pool.pageSize / 2
             try checkpointer.run(log: log, isThrottled: isThrottled)
         }
@@ -81,6 +83,7 @@ extension Engine {
     func makeRound(_ victims: [SpacePolicy.File]) throws(EngineError) -> Cleaner.Round {
         var hasBlobs = false
         for file in victims { if try core.files.mayContainBlobs(file.number) { hasBlobs = true } }
+        assert(!victims.isEmpty && victims.allSatisfy { $0.live >= 0 }, "A round empties files.")
         return Cleaner.Round(
             files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
     }
@@ -93,6 +96,7 @@ extension Engine {
 
     /// Moves about `nodes` nodes and returns their number. The round ends after the last tree, and at a damaged page.
     func run(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
+        assert(nodes > 0 && !round.files.isEmpty, "A round moves nodes out of files.")
         var round = round
         var moved = 0
         do throws(EngineError) {
@@ -121,6 +125,7 @@ extension Engine {
         var moves = PageMoves(from: round.files, hasBlobs: round.hasBlobs, nodes: Cleaner.nodesPerSlice)
         let transaction = try begin()
         defer { transaction.abort() }
+        assert(transaction.ended.isEmpty, "A slice is a transaction of its own.")
         if transaction.hasTree(round.tree) { try transaction.move(round.tree, &moves, from: round.key) }
         if let next = moves.next { round.key = next } else { (round.tree, round.key) = (round.tree.next, []) }
         if moves.moved > 0 { _ = try transaction.commit(.lazy(maxDelay: .seconds(1)), isUpkeep: true) }

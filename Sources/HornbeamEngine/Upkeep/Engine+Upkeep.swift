@@ -10,6 +10,7 @@ extension Engine {
     /// Starts the background threads at the first commit, since a store that is only read needs no upkeep. If no thread can be created, the next
     /// commit tries again.
     func startUpkeep() {
+        assert(readerPosition == nil, "A store that is only read needs no upkeep.")
         guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
         guard maintenance.start(self, { $0.maintainPages() }), logMaintenance.start(self, { $0.maintainLog() }) else { return }
         hasUpkeepThreads.store(true, ordering: .relaxed)
@@ -101,6 +102,7 @@ extension Engine {
 
     /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown.
     func afterCommit(isBig: Bool, redoBytes: Int) {
+        assert(redoBytes >= 0 && readerPosition == nil, "A writer counts the bytes that it logs.")
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
         if !hasUpkeepThreads {
             readFreeBytes()
@@ -182,6 +184,7 @@ extension Engine {
     /// True during the pause after a failed checkpoint. Each attempt writes all new pages, so it is not repeated at once.
     private func isPausing() -> Bool {
         state.withLock { state in
+            assert(state.checkpointPause >= 0, "A pause is a number of rounds.")
             state.checkpointPause = max(state.checkpointPause - 1, 0)
             return state.checkpointPause > 0
         }

@@ -20,6 +20,7 @@ final class ChangePublisher: Sendable {
 
     func add(_ body: @escaping Observer) -> UInt64 {
         state.withLock { state in
+            assert(state.observers.last.map { $0.id < state.nextObserver } ?? true, "Observers are called in the order of their numbers.")
             state.observers.append((state.nextObserver, body))
             defer { state.nextObserver += 1 }
             return state.nextObserver

@@ -12,6 +12,7 @@ package struct ChangeSet: Sendable {
         package var row: [PropertyValue]
 
         package init(entity: EntityDescription, key: UInt64, row: [PropertyValue]) {
+            assert(row.count == entity.properties.count, "A new object has a value for each property.")
             self.entity = entity
             self.key = key
             self.row = row
@@ -76,6 +77,7 @@ package struct ChangeSet: Sendable {
             relationship: PropertyDescription, owner: ObjectReference, added: [ObjectReference] = [],
             removed: [ObjectReference] = [], order: [ObjectReference]? = nil
         ) {
+            assert(relationship.isToMany, "Members belong to a to-many relationship.")
             self.relationship = relationship
             self.owner = owner
             self.added = added
@@ -167,6 +169,7 @@ package struct ChangeSet: Sendable {
 
     private mutating func makeRareParts() {
         if rareParts.isEmpty { rareParts.append(RareParts()) }
+        assert(rareParts.count == 1, "The rare parts are one value.")
     }
 
     /// True when there are only new objects, and neither author nor context has a name.

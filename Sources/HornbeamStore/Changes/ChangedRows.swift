@@ -14,6 +14,7 @@ struct ChangedRows: Sendable {
         var references: [ObjectReference] = []
         references.reserveCapacity(rows.count)
         rows.forEachKey { references.append(ObjectReference(entityIndex: entityIndex, key: $0 | slot.bits)) }
+        assert(references.count == rows.count, "A selection counts its rows.")
         return references
     }
 }
@@ -30,8 +31,10 @@ extension StoreChange {
         }
         _modify {
             if !updatedRows.isEmpty {
+                let before = count
                 listedUpdates = updated
                 updatedRows = []
+                assert(count == before, "Listing rows one by one keeps their number.")
             }
             yield &listedUpdates
         }
@@ -41,8 +44,10 @@ extension StoreChange {
         get { deletedRows.isEmpty ? listedDeletions : (listedDeletions + deletedRows.flatMap(\.references)).sorted() }
         _modify {
             if !deletedRows.isEmpty {
+                let before = count
                 listedDeletions = deleted
                 deletedRows = []
+                assert(count == before, "Listing rows one by one keeps their number.")
             }
             yield &listedDeletions
         }
@@ -57,6 +62,7 @@ extension StoreChange {
     package var isEmpty: Bool { count == 0 }
 
     mutating func recordUpdate(of rows: RowSelection, _ table: EntityTable, _ properties: PropertyMask) {
+        assert(properties.indexes.allSatisfy { table.columns.indices.contains($0) }, "A batch changes properties of its entity.")
         updatedRows.append(ChangedRows(entityIndex: table.index, rows: rows, properties: properties))
     }
 

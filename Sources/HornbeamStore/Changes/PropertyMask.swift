@@ -10,16 +10,19 @@ package struct PropertyMask: Hashable, Sendable {
     }
 
     package mutating func insert(_ index: Int) {
+        assert(index >= 0, "Properties are counted from 0.")
         guard index >= 64 else { return low |= 1 << UInt64(index) }
         let word = index / 64 - 1
         while high.count <= word { high.append(0) }
         high[word] |= 1 << UInt64(index % 64)
+        assert(contains(index), "An inserted property is in the mask.")
     }
 
     package mutating func formUnion(_ other: PropertyMask) {
         low |= other.low
         while high.count < other.high.count { high.append(0) }
         for (word, bits) in other.high.enumerated() { high[word] |= bits }
+        assert(high.count >= other.high.count, "A union has the properties of both masks.")
     }
 
     package func contains(_ index: Int) -> Bool {

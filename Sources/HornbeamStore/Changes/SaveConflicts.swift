@@ -58,6 +58,7 @@ extension SaveConflicts {
     /// - Parameter named: Maps an object's ID to the ID that the error contains.
     package func error(named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
         let details = versions.map { $0.error(named) } + uniques.map { $0.error(named) }
+        assert(!isEmpty, "A refused save has a conflict.")
         if details.count == 1 { return details[0] }
         let code: HornbeamError.Code = versions.isEmpty ? .constraintConflict : .mergeConflict
         let what = versions.isEmpty

@@ -101,6 +101,7 @@ package struct StoreChange: Sendable {
 
     private mutating func makeRareParts() {
         if rareParts.isEmpty { rareParts.append(RareParts()) }
+        assert(rareParts.count == 1, "The rare parts are one value.")
     }
 
     /// True when all changes are in `inserted`, and there is no author, context name or label.
@@ -111,6 +112,7 @@ package struct StoreChange: Sendable {
         if preserved.isEmpty { return self }
         var change = self
         change.preserved = [:]
+        assert(change.count == count, "Contexts receive each changed object.")
         return change
     }
 }

@@ -44,6 +44,7 @@ extension SaveExecution {
     /// Removes the unique keys of changed and deleted rows before it adds the new ones, so that two objects can exchange their values.
     func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
         var claims = UniqueClaims()
+        assert(change.inserted.isEmpty && change.deleted.isEmpty, "Unique values are checked before the first row is written.")
         for delete in changes.onlyInserts ? [] : changes.deletes {
             let table = schema.table(delete.entity)
             for index in table.indexes where index.isUnique { try release(index, delete.key, table) }
@@ -109,6 +110,7 @@ extension SaveExecution {
             try index.fill(&key, from: row, of: table)
         }
         guard !key.hasNull else { return }
+        assert(index.isUnique, "Only unique keys are released.")
         if key.isTruncated { key.append(objectKey: objectKey) }
         _ = try transaction.delete(key.bytes, from: index.tree)
     }
@@ -132,6 +134,7 @@ extension SaveExecution {
 
     /// Adds the entry of `key`, or records a conflict if another object has it.
     private func claim(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
+        assert(index.isUnique && object.key != 0, "Unique keys belong to stored objects.")
         guard !key.hasNull else { return }
         if key.isTruncated { try recordTruncatedKey(of: index) }
         if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema) {

@@ -108,6 +108,7 @@ extension SaveExecution {
             if value != stored.values[property.index] { changes.append((property, value)) }
         }
         guard !changes.isEmpty else { return }
+        assert(changes.allSatisfy { $0.0.isDerived }, "Only derived attributes are computed.")
         let update = ChangeSet.Update(
             entity: table.entity, key: object.key, expectedVersion: stored.version, values: changes)
         try executeDerived(try UpdateValues(update, table: table, keepsVersion: true))
@@ -169,6 +170,7 @@ private struct StaleValues {
     private var byObject: [ObjectReference: [PropertyDescription]] = [:]
 
     mutating func add(_ property: PropertyDescription, of object: ObjectReference) {
+        assert(property.isDerived, "Only derived attributes are computed.")
         if byObject[object] == nil { objects.append(object) }
         if byObject[object]?.contains(property) != true { byObject[object, default: []].append(property) }
     }

@@ -10,6 +10,7 @@ extension SaveExecution {
         precondition(insert.key != 0, "An object is inserted under a key from reserveKeys, never 0.")
         let object = insert.reference
         let values = insert.values
+        assert(oldEntries.isEmpty && newEntries.isEmpty, "The entries of one object are exchanged before the next.")
         let row = try buffer(table)
         row.set(EntityTable.versionColumn, UInt32(1))
         for index in values.indices where unsafe !table.cells[index].write(values[index], to: row) {
@@ -48,6 +49,7 @@ extension SaveExecution {
                 if !key.isExcluded { newEntries.append((index, key)) }
             }
         }
+        assert(oldOwners.isEmpty || oldOwners.count == table.mirrors.count, "Each to-one of the row has its old value.")
         row.set(EntityTable.versionColumn, update.nextVersion)
         for case let column? in table.columns {
             guard let value = values[column.property.index] else { continue }
@@ -72,6 +74,7 @@ extension SaveExecution {
             key = entry
             try putEntry(index, object)
         }
+        assert(Set(newEntries.map { $0.0.number }).count == newEntries.count, "A row has one entry in an index.")
         oldEntries.removeAll(keepingCapacity: true)
         newEntries.removeAll(keepingCapacity: true)
     }
@@ -109,6 +112,7 @@ extension SaveExecution {
         }
         for (other, property) in try members().unlinkAll(of: object, in: table) { note(other, property: property) }
         _ = try transaction.delete(delete.key, from: table.tree)
+        assert(oldEntries.isEmpty && newEntries.isEmpty, "The entries of a deleted row are removed.")
         change.deleted.append(object)
     }
 
@@ -116,6 +120,7 @@ extension SaveExecution {
 
     /// Adds the entry with the components in `key`.
     private func putEntry(_ index: ValueIndex, _ object: ObjectReference) throws(EngineError) {
+        assert(!key.isExcluded && !index.isUnique, "Unique keys are claimed before rows are written.")
         if key.isTruncated { try recordTruncatedKey(of: index) }
         key.append(objectKey: object.key)
         let value = index.isPolymorphic ? EntityNumber.bytes(schema.table(at: object.entityIndex).number) : []
@@ -145,6 +150,7 @@ extension SaveExecution {
         let index = schema.link(link.relationship)
         let writer = members()
         let inverse = link.relationship.inverse
+        assert(link.relationship.isToMany, "Members belong to a to-many relationship.")
         if index.kind != .mirror {
             for member in link.removed {
                 try writer.unlink(index, owner: link.owner.key, member: member.key)

@@ -19,6 +19,7 @@ struct UniqueClaims {
             order.append(claim)
             collisions[claim] = (index, [], holder)
         }
+        assert(collisions.count == order.count, "Each conflict has a place in the order.")
         collisions[claim]?.objects.append(object)
     }
 
@@ -31,6 +32,7 @@ struct UniqueClaims {
             let (x, y) = (position(a.element), position(b.element))
             return x == y ? a.offset < b.offset : x < y
         }.map(\.element)
+        assert(order.count == collisions.count, "Each conflict is reported once.")
     }
 
     /// Returns all conflicts, in the order in which they were found. If this save inserts or changes the object that has a key, the conflict

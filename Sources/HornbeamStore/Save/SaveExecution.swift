@@ -69,6 +69,8 @@ final class SaveExecution {
 
     /// Completes the change to be published.
     func finishChange() {
+        assert(oldEntries.isEmpty && newEntries.isEmpty, "The index entries of each object are exchanged.")
+        assert(change.inserted.count == changes.inserts.count || changes.inserts.isEmpty, "Each new object is inserted once.")
         change.author = changes.author
         change.contextName = changes.contextName
         change.originator = changes.originator
@@ -89,6 +91,7 @@ struct InsertValues {
 
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
         self.table = table
+        assert(insert.row.count == table.entity.properties.count, "A new row has a value for each property.")
         key = insert.key
         values = try table.converted(insert.row)
     }
@@ -164,6 +167,7 @@ extension EntityTable {
     func converted(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)
         for (property, value) in values {
+            assert(slots.indices.contains(property.index), "A value belongs to a property of its entity.")
             slots[property.index] = property.isAttribute ? try property.coerced(value) : value
         }
         return slots
