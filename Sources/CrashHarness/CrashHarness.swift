@@ -22,8 +22,8 @@ import Foundation
         do {
             let options = try HarnessOptions(words)
             switch options.command {
-            case "help": Terminal.line(usage)
-            case "modes": Terminal.line(modes.map { $0.name }.joined(separator: "\n"))
+            case "help": Terminal.printLine(usage)
+            case "modes": Terminal.printLine(modes.map { $0.name }.joined(separator: "\n"))
             case "figures": try showFigures(options)
             case KillChild.command: return try KillChild(options).run()
             default: return try perform(mode(options.command), options, words)
@@ -41,7 +41,7 @@ import Foundation
     private static func showFigures(_ options: HarnessOptions) throws {
         let table = FiguresTable(try FiguresFile(options.requiredFigures).read())
         if let path = options.extras["document"] { try FiguresDocument(path: path).show(table) }
-        Terminal.line(table.text)
+        Terminal.printLine(table.text)
     }
 
     /// Runs the mode in a child process, so that a trap or a hang is reported as a finding. A replay runs in this process.

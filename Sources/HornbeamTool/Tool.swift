@@ -29,13 +29,13 @@ import Foundation
 
     @MainActor private static func dispatch(_ name: String, _ words: [String]) async throws {
         if ["help", "--help", "-h"].contains(name) {
-            Console.line(try words.first.map { try Command.named($0).fullHelp } ?? Command.overview)
+            Console.printLine(try words.first.map { try Command.named($0).fullHelp } ?? Command.overview)
             return
         }
         let command = try Command.named(name)
         var arguments = Arguments(words)
         if arguments.flag("--help") || arguments.flag("-h") {
-            Console.line(command.fullHelp)
+            Console.printLine(command.fullHelp)
             return
         }
         try await command.run(&arguments)

@@ -124,7 +124,7 @@ import Testing
     @Test func twoPreemptionsMakeAsManySchedulesAsCounted() {
         let explorer = ScheduleExplorer(seed: 1, points: 7, others: 3)
         let all = explorer.all()
-        #expect(all.count == explorer.countOfTwo)
+        #expect(all.count == explorer.countWithTwoPreemptions)
         #expect(Set(all).count == all.count)
     }
 }

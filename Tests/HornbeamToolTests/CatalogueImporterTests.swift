@@ -41,11 +41,11 @@ private let catalogue = """
     private func imported(_ text: String = catalogue, times: Int = 1) async throws -> (PersistentContainer, ImportResult) {
         let path = try folder.write(text, to: "Packages")
         let container = try PersistentContainer.inMemory(model: CatalogueModel.make(), classes: CatalogueModel.classes)
-        var receipt = ImportResult()
+        var importResult = ImportResult()
         for _ in 0..<times {
-            receipt = try await CatalogueImporter.run(Catalogue(lists: [.init(path: path)]), into: container, isSilent: true)
+            importResult = try await CatalogueImporter.run(Catalogue(lists: [.init(path: path)]), into: container, isSilent: true)
         }
-        return (container, receipt)
+        return (container, importResult)
     }
 
     private func package(_ name: String, _ context: ManagedObjectContext) throws -> Package {
@@ -53,8 +53,8 @@ private let catalogue = """
     }
 
     @Test func packagesArriveWithTheirGroups() async throws {
-        let (container, receipt) = try await imported()
-        #expect(receipt.packages == 4 && receipt.maintainers == 1 && receipt.sections == 2 && receipt.tags == 2)
+        let (container, importResult) = try await imported()
+        #expect(importResult.packages == 4 && importResult.maintainers == 1 && importResult.sections == 2 && importResult.tags == 2)
         try container.performAndWait { context in
             let game = try package("game", context)
             #expect(game.installedSize == 10 * 1024)
@@ -67,8 +67,8 @@ private let catalogue = """
     }
 
     @Test func dependenciesLeadToTheirTargets() async throws {
-        let (container, receipt) = try await imported()
-        #expect(receipt.dependencies == 5 && receipt.resolvedDependencies == 3)
+        let (container, importResult) = try await imported()
+        #expect(importResult.dependencies == 5 && importResult.resolvedDependencies == 3)
         try container.performAndWait { context in
             let lines = try package("game", context).dependencies.map { dependency in
                 "\(dependency.kind) \(dependency.clause).\(dependency.alternative) \(dependency.targetName) "
@@ -84,18 +84,18 @@ private let catalogue = """
     }
 
     @Test func importingAgainChangesNothing() async throws {
-        let (container, receipt) = try await imported(times: 2)
-        #expect(receipt.packages == 0 && receipt.skippedPackages == 4 && receipt.dependencies == 0)
+        let (container, importResult) = try await imported(times: 2)
+        #expect(importResult.packages == 0 && importResult.skippedPackages == 4 && importResult.dependencies == 0)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Package>()) } == 4)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Dependency>()) } == 5)
         #expect(try container.performAndWait { try $0.count(FetchRequest<Maintainer>()) } == 1)
     }
 
     @Test func malformedParagraphsAreSkippedAndCounted() async throws {
-        let (_, receipt) = try await imported(catalogue + "\nPackage: broken\n")
-        #expect(receipt.packages == 4)
-        #expect(receipt.remarks.first == "1 malformed paragraph skipped:")
-        #expect(receipt.remarks.last?.hasSuffix("Packages:29: the paragraph has no field Version; the paragraph is skipped") == true)
+        let (_, importResult) = try await imported(catalogue + "\nPackage: broken\n")
+        #expect(importResult.packages == 4)
+        #expect(importResult.remarks.first == "1 malformed paragraph skipped:")
+        #expect(importResult.remarks.last?.hasSuffix("Packages:29: the paragraph has no field Version; the paragraph is skipped") == true)
     }
 
     @Test func deletingAPackageTakesItsDependenciesAlong() async throws {

@@ -23,7 +23,7 @@ enum ReleaseMode: Mode {
             let held = try hold(context)
             let left = context.registeredObjects.count
             let after = Soak.residentBytes
-            Terminal.line("  MiB resident before \(before >> 20), with the objects \(turn) \(held >> 20), after \(after >> 20)")
+            Terminal.printLine("  MiB resident before \(before >> 20), with the objects \(turn) \(held >> 20), after \(after >> 20)")
             guard left == 0 else { throw Finding("\(left) objects are still registered") }
             guard after <= before + before / 10 else { throw Finding("\(before >> 20) MiB before became \(after >> 20) MiB after") }
             run.add(unit, rows)

@@ -22,7 +22,7 @@ enum SoakMode: Mode {
             }
         } catch is Run.Finished {
             try soak.judge()
-            for line in gauge.lines { Terminal.line("  " + line) }
+            for line in gauge.lines { Terminal.printLine("  " + line) }
             if let finding = gauge.finding { throw finding }
             throw Run.Finished()
         }

@@ -38,7 +38,7 @@ enum FlipMode: Mode {
         let outcome = try store.judge(disk)
         run.add(outcome.figure)
         if store is MigratedSmallStore { run.add("damaged stores that were migrated") }
-        if run.options.replay != nil { Terminal.line("\(outcome.figure)") }
+        if run.options.replay != nil { Terminal.printLine("\(outcome.figure)") }
     }
 }
 

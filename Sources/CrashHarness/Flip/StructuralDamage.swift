@@ -21,7 +21,7 @@ struct StructuralDamage {
     static func all(of store: DamageSources) -> [StructuralDamage] {
         let paths = store.files.keys.sorted()
         var damages = paths.flatMap { path in
-            [512, 4096].flatMap { inPieces($0, path, store) } + lengths(path, store)
+            [512, 4096].flatMap { pieceDamages($0, path, store) } + lengths(path, store)
         }
         damages += mixtures(store, with: store.earlier, "an earlier")
         damages += mixtures(store, with: store.other, "another store's")
@@ -34,7 +34,7 @@ struct StructuralDamage {
 
     // MARK: Sectors and blocks
 
-    private static func inPieces(_ bytes: Int, _ path: String, _ store: DamageSources) -> [StructuralDamage] {
+    private static func pieceDamages(_ bytes: Int, _ path: String, _ store: DamageSources) -> [StructuralDamage] {
         let content = store.files[path]!
         let count = content.count / bytes
         return (0..<count).flatMap { piece -> [StructuralDamage] in

@@ -42,7 +42,7 @@ final class Run {
     func beginCase(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
         if let count = options.count, figures[mode.unit, default: 0] >= count { throw Finished() }
         casesUntilClock -= 1
-        if casesUntilClock <= 0 { try lookAtClock() }
+        if casesUntilClock <= 0 { try readClock() }
         current = name()
         trail?.note(seed, current)
         figures[figure ?? mode.unit, default: 0] += 1
@@ -58,7 +58,7 @@ final class Run {
     var isFinished: Bool {
         if let count = options.count, figures[mode.unit, default: 0] >= count { return true }
         do {
-            try lookAtClock()
+            try readClock()
             return false
         } catch {
             casesUntilClock = 0
@@ -90,7 +90,7 @@ final class Run {
         lists[list, default: []].insert(name)
     }
 
-    private func lookAtClock() throws {
+    private func readClock() throws {
         casesUntilClock = 16
         let now = ContinuousClock.now
         if let deadline, now >= deadline { throw Finished() }
@@ -107,7 +107,7 @@ final class Run {
 
     /// Runs rounds until the limit is reached or a case fails. Prints the figures and returns the exit status.
     func perform() throws -> Int32 {
-        Terminal.line("\(mode.name): seed \(seed), commit \(Commit.current)")
+        Terminal.printLine("\(mode.name): seed \(seed), commit \(Commit.current)")
         let first = seed
         var finding: (any Error)?
         do {
@@ -144,10 +144,10 @@ final class Run {
         sums.figures = figures
         sums.lists = lists.mapValues { $0.sorted() }
         sums.commits = [Commit.current]
-        for name in figures.keys.sorted() { Terminal.line("  \(name): \(figures[name]!.grouped)") }
-        for name in lists.keys.sorted() { Terminal.line("  \(name): \(lists[name]!.sorted().joined(separator: ", "))") }
+        for name in figures.keys.sorted() { Terminal.printLine("  \(name): \(figures[name]!.grouped)") }
+        for name in lists.keys.sorted() { Terminal.printLine("  \(name): \(lists[name]!.sorted().joined(separator: ", "))") }
         let rate = Double(figures[mode.unit, default: 0]) / max(seconds, 0.001)
-        Terminal.line(
+        Terminal.printLine(
             "  seeds \(first)…\(first + UInt64(max(rounds, 1)) - 1), \(String(format: "%.1f", seconds)) s, "
                 + "\(Int(rate).grouped) \(mode.unit) a second")
         if let path = options.figures { try FiguresFile(path).add(sums, to: mode.name) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Standard output and error, unbuffered.
 enum Terminal {
-    static func line(_ text: String) { write(text + "\n", to: 1) }
+    static func printLine(_ text: String) { write(text + "\n", to: 1) }
     static func printError(_ text: String) { write(text + "\n", to: 2) }
 
     static func write(_ text: String, to descriptor: Int32) {

@@ -17,7 +17,7 @@ struct ScheduleExplorer {
     }
 
     /// The number of schedules with at most two preemptions.
-    var countOfTwo: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
+    var countWithTwoPreemptions: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
 
     /// All schedules with at most two preemptions, those with fewer first.
     func all() -> [Schedule] {

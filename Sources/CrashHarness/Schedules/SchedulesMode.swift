@@ -29,7 +29,7 @@ enum SchedulesMode: Mode {
         }
         var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
         for role in workload.roles { run.cover("kinds of threads", role.name) }
-        if explorer.countOfTwo <= fullRoundMax {
+        if explorer.countWithTwoPreemptions <= fullRoundMax {
             run.add("workloads explored in full")
             for schedule in explorer.all() { try check(schedule, workload, run) }
         } else {
@@ -50,9 +50,9 @@ enum SchedulesMode: Mode {
 
     private static func replay(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
         try run.beginCase(schedule.description)
-        Terminal.line(workload.description)
+        Terminal.printLine(workload.description)
         let result = try workload.perform(schedule)
-        Terminal.line(result.trace)
+        Terminal.printLine(result.trace)
         run.add("crash images", try workload.crash(result.disk))
     }
 }

@@ -18,7 +18,7 @@ enum SyncsMode: Mode {
                 throw Finding("nothing was lost without the sync \(site.rawValue) in \(workloadsMax) workloads")
             }
             run.cover("sync call sites", site.rawValue)
-            if run.options.replay != nil { Terminal.line("without \(site.rawValue): \(loss)") }
+            if run.options.replay != nil { Terminal.printLine("without \(site.rawValue): \(loss)") }
         }
         run.add("rounds over all sites")
     }

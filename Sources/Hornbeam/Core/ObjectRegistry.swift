@@ -71,7 +71,7 @@ internal import HornbeamThreads
     @inline(__always)
     private func fetchAhead(of number: UInt64) {
         let place = firstPlace(number &+ 8)
-        unsafe ResultSet.fetchLines(numbers + place, cells + place * Self.groupSize)
+        unsafe ResultSet.prefetchLines(numbers + place, cells + place * Self.groupSize)
     }
 
     func insert(_ object: ManagedObject, at key: UInt64) {
@@ -162,7 +162,7 @@ internal import HornbeamThreads
             while ahead.groups < Self.groupsAhead, ahead.place < places.upperBound {
                 if unsafe numbers[ahead.place] != 0 {
                     let farAhead = unsafe cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
-                    unsafe ResultSet.fetchLines(farAhead, due + ahead.place)
+                    unsafe ResultSet.prefetchLines(farAhead, due + ahead.place)
                     fetchObjects(of: ahead.place)
                     ahead.groups += 1
                 }
@@ -192,7 +192,7 @@ internal import HornbeamThreads
     private func fetchObjects(of place: Int) {
         let addresses = unsafe UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
         for cell in 0..<Self.groupSize {
-            if let object = unsafe addresses[cell] { unsafe ResultSet.fetchLines(object, object + 48) }
+            if let object = unsafe addresses[cell] { unsafe ResultSet.prefetchLines(object, object + 48) }
         }
     }
 

@@ -60,7 +60,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var stack: StoreStack { state.withLock { $0.stack } }
 
     /// True if the stores are the same, and no newer commit exists. Takes no lock. Always false with several stores.
-    func isNewest(_ read: ReadState.Mark) -> Bool {
+    func isNewest(_ read: ReadState.SnapshotIdentity) -> Bool {
         guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
         // The address is valid: the caller's snapshot retains the stack.
         guard let stack = unsafe UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }

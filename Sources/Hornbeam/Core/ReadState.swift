@@ -3,7 +3,7 @@ internal import HornbeamStore
 /// The snapshot that a context reads, and whether the context is pinned to it.
 struct ReadState {
     /// Identifies a snapshot without retaining it, so that the check for a newer one needs no reference counting.
-    struct Mark: Equatable {
+    struct SnapshotIdentity: Equatable {
         let transaction: UInt64
         let stackAddress: UInt
 
@@ -16,7 +16,7 @@ struct ReadState {
     /// The snapshot; nil before the first read and after `reset`.
     private(set) var snapshot: StackSnapshot?
     /// Identifies `snapshot`.
-    private(set) var mark: Mark?
+    private(set) var identity: SnapshotIdentity?
     /// True while the context stays at one snapshot (QGN-1).
     var isPinned = false
     /// True if the change queue does not contain all commits between this context's snapshot and the newest. The next merge compares all objects.
@@ -27,7 +27,7 @@ struct ReadState {
     mutating func move(to snapshot: StackSnapshot?) -> Bool {
         let isOther = self.snapshot !== snapshot
         self.snapshot = snapshot
-        mark = snapshot.map { Mark($0) }
+        identity = snapshot.map { SnapshotIdentity($0) }
         return isOther
     }
 }

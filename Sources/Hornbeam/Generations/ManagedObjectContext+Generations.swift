@@ -33,7 +33,7 @@ extension ManagedObjectContext {
         case .state(let state):
             guard let own = try state.seen(by: persistentStoreCoordinator.stack) else { throw Self.otherStoresError }
             reading.isPinned = true
-            switchToOlderSnapshot(to: own)
+            switchToTokenSnapshot(to: own)
         }
         processPendingChanges()
     }
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     }
 
     /// Switches to an older or newer snapshot. The change queue cannot be used until the next merge of all objects.
-    private func switchToOlderSnapshot(to new: StackSnapshot) {
+    private func switchToTokenSnapshot(to new: StackSnapshot) {
         merging.changeQueue.skip()
         reading.needsFullMerge = true
         switchComparingObjects(at: new, rebasing: false)

@@ -33,8 +33,8 @@ extension ManagedObjectContext {
 
     /// True if simple checks show that the context is at the newest snapshot. This is the common case in a program that reads much.
     private var isKnownNewest: Bool {
-        guard parent == nil, saving.doubt == nil, !reading.needsFullMerge, merging.changeQueue.isEmpty, let mark = reading.mark else { return false }
-        return persistentStoreCoordinator.isNewest(mark)
+        guard parent == nil, saving.doubt == nil, !reading.needsFullMerge, merging.changeQueue.isEmpty, let identity = reading.identity else { return false }
+        return persistentStoreCoordinator.isNewest(identity)
     }
 
     /// Switches to the newest snapshot of the stores and merges the published commits.

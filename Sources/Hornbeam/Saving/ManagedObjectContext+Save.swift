@@ -88,8 +88,8 @@ extension ManagedObjectContext {
             var draft = ChangeSetBuilder(self, into: stack)
             try draft.build()
             do {
-                let receipt = try draft.stack.save(draft.changes)
-                return try finish(draft, receipt)
+                let commitResult = try draft.stack.save(draft.changes)
+                return try finish(draft, commitResult)
             } catch let inDoubt as InDoubtSave {
                 saving.doubt = InDoubtChanges(inDoubt, draft, tracker.objects.all)
                 throw inDoubt.error
@@ -105,16 +105,16 @@ extension ManagedObjectContext {
     }
 
     /// The steps after the save is durable (SAV-12).
-    private func finish(_ draft: ChangeSetBuilder, _ receipt: StackCommitResult) throws {
+    private func finish(_ draft: ChangeSetBuilder, _ commitResult: StackCommitResult) throws {
         let saved = tracker.objects.all
-        let changes = RequestedName.didSaveObjectIDs.isRequested ? draft.notificationChanges(in: receipt.transaction) : nil
+        let changes = RequestedName.didSaveObjectIDs.isRequested ? draft.notificationChanges(in: commitResult.transaction) : nil
         tracker.noteEdit()
         adoptKeys(of: draft)
         for object in draft.deleted { copyDeletedRow(object) }
         for object in saved { settle(object) }
         tracker.objects.removeAll()
         finishMergeReport()
-        switchToSavedSnapshot(to: receipt, saved)
+        switchToSavedSnapshot(to: commitResult, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { detachDeleted(object) }
         descendantsReadSavedSnapshot()
@@ -144,11 +144,11 @@ extension ManagedObjectContext {
     }
 
     /// Switches reads to the saved snapshot. If this fails, the next read tries again.
-    private func switchToSavedSnapshot(to receipt: StackCommitResult, _ saved: [ManagedObject]) {
+    private func switchToSavedSnapshot(to commitResult: StackCommitResult, _ saved: [ManagedObject]) {
         if hasReadNothing { return merging.changeQueue.skip() }
         do {
             try move(
-                toAtLeast: receipt.transaction,
+                toAtLeast: commitResult.transaction,
                 settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil

@@ -92,7 +92,7 @@ extension LeafView {
     }
 
     /// Prefetches whole columns. `wanted` has a bit for each of the first 64 columns.
-    func fetch(_ wanted: UInt64) {
+    func prefetch(_ wanted: UInt64) {
         let columnCount = unsafe layouts._withUnsafeGuaranteedRef { $0.columnCount }
         var rest = wanted
         while rest != 0, rest.trailingZeroBitCount < columnCount {
@@ -100,16 +100,16 @@ extension LeafView {
             let c = unsafe columns[column]
             rest &= rest &- 1
             guard !c.isAbsent else { continue }
-            if hasNulls(column) { fetch(bitmapsStart + bitmapBytes * Int(c.nullBitmap), bitmapBytes) }
+            if hasNulls(column) { prefetch(bitmapsStart + bitmapBytes * Int(c.nullBitmap), bitmapBytes) }
             if c.valueBitmap >= 0 {
-                fetch(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes)
+                prefetch(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes)
             } else {
-                fetch(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
+                prefetch(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
             }
         }
     }
 
-    private func fetch(_ start: Int, _ length: Int) {
+    private func prefetch(_ start: Int, _ length: Int) {
         var offset = start & ~63
         while offset < start + length {
             unsafe fetch_line(page.base + offset)

@@ -162,7 +162,7 @@ package struct TableView: Sendable {
         guard let frame, let cachedHeader = root.pool.cachedHeader(frame),
             let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction)
         else { return }
-        leaf.fetch(columns)
+        leaf.prefetch(columns)
     }
 
     /// The view of a leaf. Uses its cached header if there is one; otherwise caches the header.

@@ -28,8 +28,8 @@ struct BatchDeleteExecution {
     private let transaction: WriteTransaction
     private let base: StoreSnapshot
     /// The objects to delete, in the order in which they were found.
-    private var doomed: [ObjectReference] = []
-    private var isDoomed: Set<ObjectReference> = []
+    private var deletions: [ObjectReference] = []
+    private var deletionSet: Set<ObjectReference> = []
 
     init(_ delete: BatchDelete, _ transaction: WriteTransaction, _ base: StoreSnapshot) {
         self.delete = delete
@@ -48,14 +48,14 @@ struct BatchDeleteExecution {
             }
             outcome.count = found.reduce(0) { $0 + $1.rows.count }
         } else {
-            doomed = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }
-            isDoomed = Set(doomed)
+            deletions = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }
+            deletionSet = Set(deletions)
             try followCascades()
             try requireAllowed()
             try nullify(&change)
             try remove(&change)
-            change.deleted = doomed.sorted()
-            outcome.count = doomed.count
+            change.deleted = deletions.sorted()
+            outcome.count = deletions.count
         }
         if delete.collectsObjects { outcome.objects = change.deleted }
         try SaveExecution.updateDerivedValues(after: &change, written: [], transaction, base.reader)
@@ -73,12 +73,12 @@ struct BatchDeleteExecution {
 
     private mutating func followCascades() throws {
         var next = 0
-        while next < doomed.count {
-            let object = doomed[next]
+        while next < deletions.count {
+            let object = deletions[next]
             next += 1
             for property in table(object).entity.properties where property.deleteRule == .cascade && !property.isTransient {
-                for destination in try destinations(property, object) where isDoomed.insert(destination).inserted {
-                    doomed.append(destination)
+                for destination in try destinations(property, object) where deletionSet.insert(destination).inserted {
+                    deletions.append(destination)
                 }
             }
         }
@@ -87,9 +87,9 @@ struct BatchDeleteExecution {
     /// One error names all objects that a deny rule protects (DEL-4).
     private func requireAllowed() throws {
         var denied: [HornbeamError] = []
-        for object in doomed {
+        for object in deletions {
             for property in table(object).entity.properties where property.deleteRule == .deny && !property.isTransient {
-                let isHeld = try destinations(property, object).contains { !isDoomed.contains($0) }
+                let isHeld = try destinations(property, object).contains { !deletionSet.contains($0) }
                 if isHeld { denied.append(denial(property, object)) }
             }
         }
@@ -107,12 +107,12 @@ struct BatchDeleteExecution {
 
     /// Clears the to-ones that refer to deleted objects. The members of to-manys are removed with the rows.
     private func nullify(_ change: inout StoreChange) throws {
-        let isDoomed = isDoomed
-        var pending = PendingRows(transaction, base.reader) { isDoomed.contains($0) }
-        for object in doomed {
+        let deletionSet = deletionSet
+        var pending = PendingRows(transaction, base.reader) { deletionSet.contains($0) }
+        for object in deletions {
             for property in table(object).entity.properties where property.isRelationship && !property.isTransient {
                 guard property.deleteRule != .noAction, let inverse = property.inverse, inverse.isToOne else { continue }
-                for destination in try destinations(property, object) where !isDoomed.contains(destination) {
+                for destination in try destinations(property, object) where !deletionSet.contains(destination) {
                     try pending.clear(inverse, of: destination, pointingAt: object)
                 }
             }
@@ -132,7 +132,7 @@ struct BatchDeleteExecution {
     private func remove(_ change: inout StoreChange) throws {
         for table in base.schema.tables {
             guard let table else { continue }
-            let keys = doomed.filter { $0.entityIndex == table.index }.map(\.key).sorted()
+            let keys = deletions.filter { $0.entityIndex == table.index }.map(\.key).sorted()
             if keys.isEmpty { continue }
             if table.mirrors.isEmpty, table.linksAsOwner.isEmpty, table.linksAsMember.isEmpty {
                 try remove(try transaction.table(table.tree).selection(of: keys), table, &change)
@@ -196,7 +196,7 @@ struct BatchDeleteExecution {
         execution.finishChange()
         var others = execution.change
         others.deleted = []
-        others.updated.removeAll { isDoomed.contains($0.reference) }
+        others.updated.removeAll { deletionSet.contains($0.reference) }
         change.merge(others)
     }
 }

@@ -42,7 +42,7 @@ package final class BatchWriter {
     }
 
     /// The result of a batch.
-    package struct Receipt: Sendable {
+    package struct Outcome: Sendable {
         package var rows = 0
         /// The number of the last commit.
         package var transaction: UInt64 = 0
@@ -56,7 +56,7 @@ package final class BatchWriter {
     /// Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
     @safe @exclusivity(unchecked) var keyCells: [KeyCell]
     @safe @exclusivity(unchecked) private(set) var session: BatchSession?
-    private var receipt = Receipt()
+    private var outcome = Outcome()
     private var rowsSinceCommit = 0
     /// The number of the current row, counted from 1.
     private(set) var rowNumber = 0
@@ -242,7 +242,7 @@ package final class BatchWriter {
 
     /// Counts a written row, and commits after every `commitEvery` rows.
     func countRow() throws {
-        receipt.rows += 1
+        outcome.rows += 1
         rowsSinceCommit += 1
         guard options.commitEvery > 0, rowsSinceCommit >= options.commitEvery else { return }
         try commit(.lazy(maxDelay: .seconds(1)))
@@ -256,13 +256,13 @@ package final class BatchWriter {
 
     /// Commits the appended rows and ends the batch. Further rows start a new batch.
     @discardableResult
-    package func finish() throws -> Receipt {
+    package func finish() throws -> Outcome {
         try commit(options.durability ?? store.durability)
         defer {
-            receipt = Receipt()
+            outcome = Outcome()
             rowNumber = 0
         }
-        return receipt
+        return outcome
     }
 
     private func commit(_ durability: Store.SaveDurability) throws {
@@ -280,7 +280,7 @@ package final class BatchWriter {
         change.author = options.author
         change.contextName = options.contextName
         change.originator = options.originator
-        receipt.transaction = try store.commit(session.transaction, durability, publishing: change)
+        outcome.transaction = try store.commit(session.transaction, durability, publishing: change)
     }
 }
 

@@ -26,10 +26,10 @@ extension StoreStack {
         var isNew = false
         for _ in 0..<Self.attemptsMax {
             for store in readers where try store.refresh() { isNew = true }
-            let deciders = readers.dropLast()
-            let commitRecords = try deciders.map { try $0.commitRecords() }
-            for store in deciders where try store.refresh() { isNew = true }
-            if try deciders.map({ try $0.commitRecords() }) == commitRecords { return isNew }
+            let coordinatingStores = readers.dropLast()
+            let commitRecords = try coordinatingStores.map { try $0.commitRecords() }
+            for store in coordinatingStores where try store.refresh() { isNew = true }
+            if try coordinatingStores.map({ try $0.commitRecords() }) == commitRecords { return isNew }
         }
         throw HornbeamError(
             .inputOutput, "Another process saves faster than the stores can be read together. Try again when it is less busy.")

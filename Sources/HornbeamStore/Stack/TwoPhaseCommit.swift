@@ -52,9 +52,9 @@ struct TwoPhaseCommit {
             throw error
         }
         return try Self.publication.withLock { _ in
-            var receipt = StackCommitResult(transaction: 0)
+            var commitResult = StackCommitResult(transaction: 0)
             do {
-                receipt.transaction = try writeCommitRecord(coordinating)
+                commitResult.transaction = try writeCommitRecord(coordinating)
             } catch var error as InDoubtSave {
                 // The commit record may be durable: only opening the stores again determines the outcome.
                 for part in parts.dropFirst() {
@@ -79,9 +79,9 @@ struct TwoPhaseCommit {
                     failure = failure ?? Self.incomplete(part.store, error)
                 }
             }
-            if let failure { throw incomplete(failure, receipt) }
+            if let failure { throw incomplete(failure, commitResult) }
             coordinatingStore.joint.finish(finished)
-            return receipt
+            return commitResult
         }
     }
 
@@ -156,9 +156,9 @@ struct TwoPhaseCommit {
 
     private var participants: [UUID] { parts.dropFirst().map(\.store.identifier) }
 
-    private func incomplete(_ error: HornbeamError, _ receipt: StackCommitResult) -> InDoubtSave {
+    private func incomplete(_ error: HornbeamError, _ commitResult: StackCommitResult) -> InDoubtSave {
         InDoubtSave(
-            store: coordinatingStore, transaction: receipt.transaction, isCommitted: true, participants: participants, error: error)
+            store: coordinatingStore, transaction: commitResult.transaction, isCommitted: true, participants: participants, error: error)
     }
 
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {

@@ -3,7 +3,7 @@ import Foundation
 /// The tool's output streams, and the properties of the terminal.
 enum Console {
     /// Prints a line on standard output.
-    static func line(_ text: String = "") { write(text + "\n", to: STDOUT_FILENO) }
+    static func printLine(_ text: String = "") { write(text + "\n", to: STDOUT_FILENO) }
 
     /// Prints a line on standard error.
     static func printError(_ text: String) { write(text + "\n", to: STDERR_FILENO) }

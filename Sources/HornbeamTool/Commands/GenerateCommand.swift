@@ -39,7 +39,7 @@ extension Command {
         let model = try ModelFile(path)
         let generator = ModelGenerator(try model.definition(), name: name, style: style, access: access)
         let files = isSingleFile ? [try generator.singleFile()] : try generator.files()
-        for (name, outcome) in try GeneratedFiles(files).write(to: URL(filePath: folder)) { Console.line("\(outcome.rawValue.padded(to: 7))  \(name)") }
+        for (name, outcome) in try GeneratedFiles(files).write(to: URL(filePath: folder)) { Console.printLine("\(outcome.rawValue.padded(to: 7))  \(name)") }
         for note in model.notes { Console.printError("note: \(note.message)") }
         for omission in generator.omissions { Console.printError("note: \(omission)") }
     }

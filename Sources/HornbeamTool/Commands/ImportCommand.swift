@@ -21,9 +21,9 @@ extension Command {
             try arguments.finish()
             let catalogue = try Catalogue.find(files: files)
             let container = try CatalogueModel.open(at: path)
-            let receipt = try await CatalogueImporter.run(catalogue, into: container)
-            Console.line(receipt.description)
-            receipt.remarks.forEach(Console.line)
+            let importResult = try await CatalogueImporter.run(catalogue, into: container)
+            Console.printLine(importResult.description)
+            importResult.remarks.forEach(Console.printLine)
             try container.close()
         })
 }

@@ -10,7 +10,7 @@ extension Command {
         run: { arguments in
             let path = try arguments.word("the path of the store")
             try arguments.finish()
-            try StoreInspection.withStore(path) { Console.line(try StoreSummary(path: path, store: $0).description()) }
+            try StoreInspection.withStore(path) { Console.printLine(try StoreSummary(path: path, store: $0).description()) }
         })
 
     static let check = Command(
@@ -48,9 +48,9 @@ extension Command {
             try arguments.finish()
             try StoreInspection.withStore(path) { store in
                 if let entityName {
-                    Console.line(try store.dump(store.model.entity(named: entityName), limit: limit))
+                    Console.printLine(try store.dump(store.model.entity(named: entityName), limit: limit))
                 } else {
-                    try store.dumpStructure(leaves: showsLeaves) { Console.line($0) }
+                    try store.dumpStructure(leaves: showsLeaves) { Console.printLine($0) }
                 }
             }
         })
@@ -59,7 +59,7 @@ extension Command {
         var progress = ProgressLine("checking")
         let report = try store.check { progress.update($0.fraction, $0.part) }
         progress.finish(report.isSound ? "done" : "problems found")
-        Console.line(report.description)
+        Console.printLine(report.description)
         if !report.isSound {
             throw CommandFailure("\(Figures.count(report.problems.count, "problem")) found; keep a copy of the store before you do anything to it.")
         }

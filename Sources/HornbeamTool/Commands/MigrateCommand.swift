@@ -31,9 +31,9 @@ extension Command {
             options.createIfMissing = false
             options.migration = target.options
             guard let plan = try Store.migrationPlan(of: .directory(path), to: target.model, options: options) else {
-                return Console.line("\(path): the store needs no migration")
+                return Console.printLine("\(path): the store needs no migration")
             }
-            Console.line(plan.description)
+            Console.printLine(plan.description)
             if !isDry { try migrate(path, to: target, backup) }
         })
 

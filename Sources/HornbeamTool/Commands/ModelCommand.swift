@@ -30,7 +30,7 @@ extension Command {
             if output != nil, verb != "convert" { throw UsageError("--output belongs to convert") }
             switch verb {
             case "lint": try lint(arguments.lastWord("the model"))
-            case "show": Console.line(ModelOutline(definition: try ModelFile(arguments.lastWord("the model")).definition()).description)
+            case "show": Console.printLine(ModelOutline(definition: try ModelFile(arguments.lastWord("the model")).definition()).description)
             case "diff": try diff(from: arguments.word("the old model"), to: arguments.lastWord("the new model"))
             case "convert": try convert(arguments.lastWord("the model"), output)
             default:
@@ -41,21 +41,21 @@ extension Command {
 
     private static func lint(_ path: String) throws {
         let issues = try ModelFile(path).issues()
-        issues.forEach { Console.line($0.description) }
+        issues.forEach { Console.printLine($0.description) }
         let errors = issues.count { $0.severity == .error }
         let found = "\(Figures.count(errors, "error")), \(Figures.count(issues.count - errors, "warning"))"
         guard errors == 0 else { throw CommandFailure("The model '\(path)' cannot be used as it is: \(found).") }
-        Console.line("\(path): \(issues.isEmpty ? "no problems" : found)")
+        Console.printLine("\(path): \(issues.isEmpty ? "no problems" : found)")
     }
 
     private static func diff(from old: String, to new: String) throws {
         let (before, after) = try (ModelFile(old).definition(), ModelFile(new).definition())
         let (source, destination) = try (ManagedObjectModel(before), ManagedObjectModel(after))
         let difference = try ModelDifference(from: source, to: destination)
-        Console.line(difference.description)
+        Console.printLine(difference.description)
         if difference.migratedEntities.isEmpty { return }
         _ = try MappingModel.inferred(from: source, to: destination)
-        Console.line("Stores are migrated when they are opened.")
+        Console.printLine("Stores are migrated when they are opened.")
     }
 
     private static func convert(_ path: String, _ output: String?) throws {

@@ -48,18 +48,18 @@ extension Command {
             """,
         run: { arguments in
             let (path, query) = try Query.parse(&arguments, limit: 0)
-            try StoreInspection.withContainer(path) { container in Console.line(try query.explained(in: container.viewContext)) }
+            try StoreInspection.withContainer(path) { container in Console.printLine(try query.explained(in: container.viewContext)) }
         })
 
     @MainActor private static func print(
         _ query: Query, _ context: ManagedObjectContext, isCount: Bool, isExplained: Bool
     ) throws {
         if isExplained {
-            Console.line(try query.request().explain(in: context))
+            Console.printLine(try query.request().explain(in: context))
         } else if isCount {
-            Console.line(String(try context.count(try query.request())))
+            Console.printLine(String(try context.count(try query.request())))
         } else {
-            Console.line(try query.run(in: context).description)
+            Console.printLine(try query.run(in: context).description)
         }
     }
 }

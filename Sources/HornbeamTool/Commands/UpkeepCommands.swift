@@ -18,7 +18,7 @@ extension Command {
                 var line = ProgressLine("copying")
                 let report = try store.backup(to: target) { line.update($0.fraction, $0.part) }
                 line.finish("done")
-                Console.line(
+                Console.printLine(
                     "\(target): transaction \(Figures.count(report.transaction)), \(Figures.count(report.files, "file")), "
                         + "\(Figures.bytes(report.bytes)) copied")
             }
@@ -37,7 +37,7 @@ extension Command {
             var line = ProgressLine("salvaging")
             let report = try Store.salvage(path, to: target) { line.update($0.fraction, $0.part) }
             line.finish(report.isComplete ? "done" : "with losses")
-            Console.line(report.description)
+            Console.printLine(report.description)
             if !report.isComplete {
                 throw CommandFailure("Not everything could be saved; keep the damaged store until you no longer need it.")
             }
@@ -62,7 +62,7 @@ extension Command {
                 try store.compact { line.update($0.fraction, $0.part) }
                 line.finish("done")
             }
-            Console.line("\(Figures.bytes(before)) before, \(Figures.bytes(files.byteCount)) now")
+            Console.printLine("\(Figures.bytes(before)) before, \(Figures.bytes(files.byteCount)) now")
         })
 
     private static func sourceAndTarget(_ arguments: inout Arguments) throws -> (source: String, target: String) {

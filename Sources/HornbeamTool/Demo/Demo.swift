@@ -24,46 +24,46 @@ import Hornbeam
     // MARK: Steps
 
     private func importCatalogue(_ catalogue: Catalogue) async throws -> Int {
-        Console.line("Reading the package catalogue")
-        for list in catalogue.lists { Console.line("  \(list.path)") }
+        Console.printLine("Reading the package catalogue")
+        for list in catalogue.lists { Console.printLine("  \(list.path)") }
         let container = try CatalogueModel.open(at: storePath)
-        let receipt = try await CatalogueImporter.run(catalogue, into: container)
-        Console.line(receipt.description)
-        receipt.remarks.forEach(Console.line)
-        let found = Figures.count(receipt.resolvedDependencies)
-        Console.line("\(found) of \(Figures.count(receipt.dependencies)) dependencies name a package of the catalogue.")
+        let importResult = try await CatalogueImporter.run(catalogue, into: container)
+        Console.printLine(importResult.description)
+        importResult.remarks.forEach(Console.printLine)
+        let found = Figures.count(importResult.resolvedDependencies)
+        Console.printLine("\(found) of \(Figures.count(importResult.dependencies)) dependencies name a package of the catalogue.")
         try container.close()
-        return receipt.textBytes
+        return importResult.textBytes
     }
 
     private func answerQuestions() throws {
         let container = try CatalogueModel.open(at: storePath)
         let queries = CatalogueQueries(context: container.viewContext, word: word, packageName: packageName)
-        try queries.runAll { answer in Console.line("\n\(answer.description)") }
+        try queries.runAll { answer in Console.printLine("\n\(answer.description)") }
         var query = Query(entityName: "Package")
         query.format = "section.name == 'games' AND installedSize > 500000000"
         query.sorts = [.descending("installedSize")]
         query.limit = 5
         query.columns = ["name", "version", "installedSize", "maintainer.name"]
-        Console.line("\nA query of your own can look like this:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
-        Console.line(try query.run(in: container.viewContext).description)
+        Console.printLine("\nA query of your own can look like this:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
+        Console.printLine(try query.run(in: container.viewContext).description)
         try container.close()
     }
 
     private func showMigration() throws {
-        Console.line("\nMigration: a second version of the model renames an attribute, adds a required one and splits an entity.")
+        Console.printLine("\nMigration: a second version of the model renames an attribute, adds a required one and splits an entity.")
         let outcome = try MigrationDemo(storePath: storePath).run { plan in
-            Console.line(plan.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
+            Console.printLine(plan.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
         }
-        Console.line(outcome.description)
+        Console.printLine(outcome.description)
     }
 
     private func showDurability() throws {
         guard kills > 0 else { return }
-        Console.line("\nDurability: a process saves updates and reports each acknowledged save; it is killed at a random moment.")
+        Console.printLine("\nDurability: a process saves updates and reports each acknowledged save; it is killed at a random moment.")
         let show = DurabilityDemo(executable: executable, storePath: storePath, kills: kills)
-        Console.line(try show.run().description)
-        Console.line(
+        Console.printLine(try show.run().description)
+        Console.printLine(
             "A kill does not prove safety against power loss, because the operating system keeps the writes of a killed process; "
                 + "the tests run the same scenario on a simulated disk that loses all writes without a sync.")
     }
@@ -73,7 +73,7 @@ import Hornbeam
         try container.close()
         let size = StoreFiles(path: storePath).byteCount
         let ratio = Double(size) / Double(max(1, textBytes)) * 100
-        Console.line("""
+        Console.printLine("""
 
             The store takes \(Figures.bytes(size)); the catalogue's text takes \(Figures.bytes(textBytes)) \
             (\(Figures.decimal(ratio, places: 0)) %). It is at \(storePath).

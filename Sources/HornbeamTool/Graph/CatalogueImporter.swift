@@ -26,9 +26,9 @@ enum CatalogueImporter {
             }
             try await group.waitForAll()
         }
-        var receipt = packages.receipt
-        (receipt.dependencies, receipt.resolvedDependencies) = source.finish()
-        receipt.elapsed = clock.now - start
-        return receipt
+        var importResult = packages.importResult
+        (importResult.dependencies, importResult.resolvedDependencies) = source.finish()
+        importResult.elapsed = clock.now - start
+        return importResult
     }
 }

@@ -5,7 +5,7 @@ final class PackageImport {
     struct Result: Sendable {
         /// The packages in the store.
         let directory: PackageDirectory
-        let receipt: ImportResult
+        let importResult: ImportResult
     }
 
     private let reader: CatalogueReader
@@ -13,7 +13,7 @@ final class PackageImport {
     private var packages: PackageDirectory
     private var groups: PackageGroupDirectory
     private var progress: ProgressLine
-    private var receipt = ImportResult()
+    private var importResult = ImportResult()
 
     /// - Parameter context: A context that no other task uses; it is reset after each batch.
     init(_ catalogue: Catalogue, into context: ManagedObjectContext, isSilent: Bool) throws {
@@ -29,16 +29,16 @@ final class PackageImport {
             let records = try reader.next(CatalogueImporter.batchSize)
             if records.isEmpty { break }
             try importBatch(records)
-            progress.update(reader.fractionRead, Figures.count(receipt.packages, "package"))
+            progress.update(reader.fractionRead, Figures.count(importResult.packages, "package"))
         }
-        receipt.maintainers = groups.maintainers.count
-        receipt.sections = groups.sections.count
-        receipt.tags = groups.tags.count
-        receipt.textBytes = reader.bytesRead
-        receipt.problems = reader.problems
-        receipt.problemCount = reader.problemCount
-        progress.finish("\(Figures.count(receipt.packages, "package")) in \(Figures.duration(progress.elapsed))")
-        return Result(directory: packages, receipt: receipt)
+        importResult.maintainers = groups.maintainers.count
+        importResult.sections = groups.sections.count
+        importResult.tags = groups.tags.count
+        importResult.textBytes = reader.bytesRead
+        importResult.problems = reader.problems
+        importResult.problemCount = reader.problemCount
+        progress.finish("\(Figures.count(importResult.packages, "package")) in \(Figures.duration(progress.elapsed))")
+        return Result(directory: packages, importResult: importResult)
     }
 
     private func importBatch(_ records: [PackageRecord]) throws {
@@ -47,8 +47,8 @@ final class PackageImport {
         groups.storePermanentIDs()
         for (package, record) in inserted { packages.add(record, id: package.objectID) }
         context.reset()
-        receipt.packages += inserted.count
-        receipt.skippedPackages += records.count - inserted.count
+        importResult.packages += inserted.count
+        importResult.skippedPackages += records.count - inserted.count
     }
 
     /// Nil when the package is already known.

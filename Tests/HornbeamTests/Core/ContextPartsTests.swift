@@ -19,20 +19,20 @@ import Testing
         let second = try stack.container.persistentStoreCoordinator.stack.snapshot()
 
         var reading = ReadState()
-        #expect(reading.snapshot == nil && reading.mark == nil)
+        #expect(reading.snapshot == nil && reading.identity == nil)
         let toFirst = reading.move(to: first)
         #expect(toFirst)
         let toSame = reading.move(to: first)
         #expect(!toSame)
-        #expect(reading.mark == ReadState.Mark(first))
+        #expect(reading.identity == ReadState.SnapshotIdentity(first))
         reading.isPinned = true
         let toSecond = reading.move(to: second)
         #expect(toSecond)
         #expect(reading.isPinned, "a move is not an unpinning")
-        #expect(reading.mark == ReadState.Mark(second) && reading.mark != ReadState.Mark(first))
+        #expect(reading.identity == ReadState.SnapshotIdentity(second) && reading.identity != ReadState.SnapshotIdentity(first))
         let toNothing = reading.move(to: nil)
         #expect(toNothing)
-        #expect(reading.snapshot == nil && reading.mark == nil)
+        #expect(reading.snapshot == nil && reading.identity == nil)
     }
 
     // MARK: ChangeTracker

@@ -275,5 +275,5 @@ package struct ResultSetIterator: IteratorProtocol {
 
 extension ResultSet {
     /// Prefetches two cache lines that the caller reads next.
-    package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.fetch(first, second) }
+    package static func prefetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.prefetch(first, second) }
 }
