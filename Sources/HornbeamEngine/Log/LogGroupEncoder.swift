@@ -36,14 +36,10 @@ struct LogGroupEncoder {
 
     /// Encodes a group and returns its length, a multiple of 4 KiB. The buffer must have at least `bound` bytes.
     mutating func encode(_ group: some Collection<TransactionRecord>, into buffer: WriteBuffer) -> Int {
-<<<<<<< ours
         // The group frame comes first and contains the group's length, so all lengths are computed before the checks.
-=======
-        // The group frame holds the group's length and seeds the chain, so the lengths are computed before the checks.
         assert(start.position.rawValue % UInt64(LogFrame.blockBytes) == 0, "A group begins at a block.")
         assert(durable <= start.position, "No group is durable before it is written.")
         assert(zip(group, group.dropFirst()).allSatisfy { $0.number < $1.number }, "The transactions of a group ascend.")
->>>>>>> theirs
         used = LogFrame.groupFrameBytes
         var frames: [LogFrame] = []
         for record in group { place(record, into: buffer, &frames) }

@@ -342,17 +342,13 @@ struct SlottedNode {
         return true
     }
 
-<<<<<<< ours
-    /// Replaces a value in place. False, without a change, if the new value has another length.
-=======
     /// Only of leaves: the keys of an inner node repeat those of other pages, which may be damaged.
     private func assertOrder(around i: Int) {
         assert(isInner || i == 0 || isAscending(i), "A key is above the one before.")
         assert(isInner || i + 1 >= count || isAscending(i + 1), "A key is below the next one.")
     }
 
-    /// Replaces a value in place if its length stays; false if not.
->>>>>>> theirs
+    /// Replaces a value in place. False, without a change, if the new value has another length.
     func replaceValue(at i: Int, _ value: Bytes, isBlob: Bool = false) -> Bool {
         assert(i >= 0 && i < count, "A node has the entry whose value is replaced.")
         guard valueLength(i) == value.count else { return false }

@@ -12,12 +12,8 @@ extension WriteTransaction {
         try mutate { () throws(EngineError) in
             try editor.move(&moves, from: key) { blob throws(EngineError) in try engine.moveBlob(blob, outOf: files) }
         }
-<<<<<<< ours
-        // Writes a redo record without effect, since a missing transaction number in the log would be reported as damage.
-=======
         assert(moves.moved >= 0 && !isDeferred, "Moves are executed at once.")
-        // A transaction without a log record would look like a missing one.
->>>>>>> theirs
+        // Writes a redo record without effect, since a missing transaction number in the log would be reported as damage.
         if moves.moved > 0 { setNextObjectKey(nextObjectKey) }
     }
 }
