@@ -67,7 +67,7 @@ import Testing
         #expect(writer.currentSegment?.rawValue == 6 * atOnce + 1)
     }
 
-    /// With one salt for all segments too, what a segment held in its earlier life is no part of the log and proves nothing.
+    /// Even if all segments have one salt, the old content of a recycled segment is not part of the log and proves nothing.
     @Test func whatRemainsInAUsedSegmentIsNotTheLogs() throws {
         let writer = try writer()
         let last = try fill(writer, segments: 3)
@@ -136,7 +136,7 @@ import Testing
         #expect(!writer.releaseRecycledSegments(), "none is left")
     }
 
-    @Test("a segment that cannot be taken again is replaced by a new file", arguments: [FileSystemCall.rename, .open, .write])
+    @Test("a segment that cannot be recycled is replaced by a new file", arguments: [FileSystemCall.rename, .open, .write])
     func failuresCostOneSegment(_ call: FileSystemCall) throws {
         let writer = try writer()
         let last = try fill(writer, segments: 3)

@@ -117,7 +117,7 @@ import Testing
         #expect(call > 3)
     }
 
-    @Test("a reader that starts again does not go back behind what it has seen")
+    @Test("a reader that starts again shows no older state than before")
     func aRestartDoesNotGoBack() throws {
         let writer = try makeWriter(commits: 3)
         let seen = try #require(writer.state.withLock { $0.log }).durable

@@ -68,7 +68,7 @@ import Testing
         try goOn(engine, disk)
     }
 
-    @Test("the previous checkpoint can be opened, with what came after it named", arguments: [false, true])
+    @Test("the previous checkpoint can be opened, and the report names the transactions after it", arguments: [false, true])
     func thePreviousCheckpointCanBeOpened(readOnly: Bool) throws {
         let disk = try store()
         let engine = try open(disk, .previousCheckpoint, readOnly: readOnly)
@@ -94,7 +94,7 @@ import Testing
         try goOn(engine, disk)
     }
 
-    /// The store is an ordinary one again, and gives no key of a lost object to another.
+    /// The store works normally again and assigns no key of a lost object to another object.
     private func goOn(_ engine: Engine, _ disk: SimulatedDisk) throws {
         let found = engine.latest.rawValue
         let content = try oracle.digest(try engine.snapshot())

@@ -87,7 +87,7 @@ struct BatchTests {
         try library.insert("Author", ["name": "Ada"])
     }
 
-    @Test("a batch that is let go before it is finished leaves nothing, and the writer's turn is free")
+    @Test("a batch that is released before its end changes nothing, and the writer's turn is free")
     func droppedBatchesLeaveNothing() throws {
         do {
             let writer = try library.store.batchWriter(for: library.entity("Desk"))

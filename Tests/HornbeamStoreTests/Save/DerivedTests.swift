@@ -70,7 +70,7 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.value(author, "bookCount") == 0 && library.value(book, "authorName") == .null)
     }
 
-    @Test("ATT-11: deleting a member and linking one-way members change the aggregates")
+    @Test("ATT-11: deleting a member and linking one-way members update the aggregates")
     func membersComeAndGo() throws {
         let author = try library.insert("Author")
         let books = try (1 ... 3).map { try library.insert("Book", ["pages": .int($0), "author": library.id(author)]) }

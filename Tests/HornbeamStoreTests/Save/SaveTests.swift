@@ -73,7 +73,7 @@ struct SaveTests {
         #expect(throws: SaveConflicts.self) { try library.store.save(changes) }
     }
 
-    @Test("the texts of conflicts say what happened and what to do, without values")
+    @Test("the messages of conflicts contain the event and the remedy, without values")
     func conflictTexts() throws {
         let desk = try library.insert("Desk", ["place": "secret"])
         try library.update(desk)
@@ -115,7 +115,7 @@ struct SaveTests {
         #expect(try Library().store.reference(id) == nil)
     }
 
-    @Test("observers hear of commits in order, with the properties that changed and the owners of changed to-manys")
+    @Test("subscribers receive commits in order, with the changed properties and the owners of changed to-manys")
     func changesAreAnnounced() throws {
         let heard = Heard()
         let observation = library.store.observe { heard.add($0) }

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("MOC-12, FET-11: touching one fault after another reads what the neighbours point at together", arguments: StoreKind.allCases)
+    @Test("MOC-12, FET-11: firing faults one after the other also reads the destinations of their neighbours", arguments: StoreKind.allCases)
     func siblingsComeAlong(kind: StoreKind) throws {
         let context = try company(kind).newContext()
         let employees = try context.fetch(FetchRequest<Employee>())

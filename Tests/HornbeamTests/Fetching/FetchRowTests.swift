@@ -42,7 +42,7 @@ import Testing
         #expect(try stack.newContext().fetch(request).count == 6)
     }
 
-    @Test("FET-18 (1.29, 11): a request that refreshes gives known objects the stored values, and leaves changed ones alone",
+    @Test("FET-18 (1.29, 11): a refreshing request updates registered objects to the stored values, except changed objects",
           arguments: StoreKind.allCases)
     func refreshing(kind: StoreKind) throws {
         let (stack, context, employees) = try stack(kind)
@@ -94,7 +94,7 @@ import Testing
         #expect(hornbeamError { _ = try context.count(FetchRequest<Employee>().where("wages > 1")) }?.code == .predicateInvalid)
     }
 
-    @Test("FET-22: a fetch asks the stores even where all objects are here already", arguments: StoreKind.allCases)
+    @Test("FET-22: a fetch reads the stores even if all objects are registered already", arguments: StoreKind.allCases)
     func storesAreAlwaysAsked(kind: StoreKind) throws {
         let (stack, context, employees) = try stack(kind)
         try stack.container.performAndWait { other in

@@ -103,7 +103,7 @@ import Testing
         #expect(object.name == "a" && object.counter == 1)
     }
 
-    @Test("MOC-18: processing twice tells once, and fetching and saving process by themselves", arguments: Setting.contexts)
+    @Test("MOC-18: processing twice notifies once, and fetching and saving process pending changes automatically", arguments: Setting.contexts)
     func processing(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [ManagedObjectContext.didChangeObjectsNotification])
@@ -126,7 +126,7 @@ import Testing
         #expect(posts.changes.count == 2, "what was undone by hand is no change")
     }
 
-    @Test("MOC-27, MOC-28, MOC-31: what a context is like at first, and who it says saved", arguments: StoreKind.allCases)
+    @Test("MOC-27, MOC-28, MOC-31: the initial settings of a context, and its name and author in notifications", arguments: StoreKind.allCases)
     func defaults(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         #expect(context.mergePolicy == .error && context.automaticallyMergesChangesFromParent)
@@ -145,7 +145,7 @@ import Testing
         #expect(context.description == "ManagedObjectContext(importer, 1 objects, 0 changed)")
     }
 
-    @Test("MOC-5, MOC-33: any number of contexts; one that is let go leaves nothing behind", arguments: StoreKind.allCases)
+    @Test("MOC-5, MOC-33: any number of contexts; a released context leaves nothing in memory", arguments: StoreKind.allCases)
     func scratchContexts(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
         let contexts = (0..<20).map { _ in stack.newContext() }

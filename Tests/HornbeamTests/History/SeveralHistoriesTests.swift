@@ -127,7 +127,7 @@ import Testing
     /// change a, delete b
     ///                   history after token  ->   mergeChanges
     /// ```
-    @Test("NOT-8, HIS-2: what one container reads in history, contexts of others take in, over several stores", arguments: SeveralStoresTests.kinds)
+    @Test("NOT-8, HIS-2: contexts of other containers merge the history that one container reads, over several stores", arguments: SeveralStoresTests.kinds)
     func historyIsAnnouncedElsewhere(kinds: (StoreKind, StoreKind)) throws {
         let writer = try container(kinds)
         let ids = try (0..<2).map { try save("n\($0)", in: writer, [0, 1]) }

@@ -63,7 +63,7 @@ import Testing
         #expect(heard.changes.map(\.refreshed) == [[employee.objectID]])
     }
 
-    @Test("FRC-8, MOC-6: a child's results hear once of what its parent took in", arguments: StoreKind.allCases)
+    @Test("FRC-8, MOC-6: results in a child are notified once of changes that its parent merged", arguments: StoreKind.allCases)
     func childrenHearOnce(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let parent = stack.newContext()

@@ -22,7 +22,7 @@ import Testing
         for _ in 0 ..< 10_000 where !condition() { await Task.yield() }
     }
 
-    /// Whether an observer of what the body reads is notified.
+    /// True if an observer of the properties that the body reads is notified.
     private final class Observer: @unchecked Sendable {  // used on the main actor
         private(set) var count = 0
         func note() { count += 1 }

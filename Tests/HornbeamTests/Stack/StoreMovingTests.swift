@@ -16,7 +16,7 @@ import Testing
         return container
     }
 
-    @Test("PSC-14: a store goes on at another place with its IDs, its objects and their changes", arguments: kinds)
+    @Test("PSC-14: a moved store continues with its IDs, its objects and their changes", arguments: kinds)
     func migrating(kinds: (StoreKind, StoreKind)) throws {
         let source = try Stack.freshDescription(kinds.0)
         let container = try container(source)
@@ -129,7 +129,7 @@ import Testing
         try first.close()
     }
 
-    @Test("PSC-22: a reader of the same process joins the writer; alone it takes no lock", arguments: StoreKind.allCases)
+    @Test("PSC-22: a reader shares the open store of a writer in its process; without a writer it acquires no lock", arguments: StoreKind.allCases)
     func readersAndWriters(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)
         let writer = try container(description)
