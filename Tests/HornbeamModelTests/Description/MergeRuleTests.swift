@@ -28,7 +28,7 @@ import Testing
         #expect(rule.merged(base: base, mine: mine, theirs: theirs, type: type) == result)
     }
 
-    @Test("MRG-6: a union keeps what either added and drops what either removed")
+    @Test("MRG-6: a union has the additions of both sides without the removals of either")
     func unionOfLists() throws {
         func merged<T: Codable & Sendable>(_ base: [T], _ mine: [T], _ theirs: [T]) -> [T]? {
             MergeRule.union.merged(

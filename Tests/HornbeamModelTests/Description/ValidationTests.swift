@@ -105,7 +105,7 @@ import Testing
         #expect(property.error(forCount: count)?.code.rawValue == code)
     }
 
-    @Test("REL-2: a required to-one must lead somewhere; REL-6: a denial says what stands in the way")
+    @Test("REL-2: a required to-one must have an object; REL-6: the error of a deny rule names the protected objects")
     func requiredToOneMustLeadSomewhere() throws {
         let model = try ManagedObjectModel { Entity("E") { ToOne("next", to: "E", optional: false, deleteRule: .deny) } }
         let next = try model.entity(named: "E").property(named: "next")
@@ -126,7 +126,7 @@ import Testing
         #expect(try book.property(named: "pages").errors(for: 0).first?.message == "“Seiten” is too small: it must be at least 1.")
     }
 
-    @Test("ATT-8: a broken rule gives its warning in the model's words")
+    @Test("ATT-8: the error of a violated rule has the warning text of the model")
     func brokenRuleGivesItsWarning() throws {
         var definition = ModelDefinition(entities: [
             Entity("Run", attributes: [
@@ -177,7 +177,7 @@ import Testing
         #expect(size.errors(for: 5).map(\.code) == [.typeMismatch])
     }
 
-    @Test("ATT-7: a pattern that takes too long fails instead of not ending", .timeLimit(.minutes(20)))
+    @Test("ATT-7: a pattern that needs too many steps is an error", .timeLimit(.minutes(20)))
     func slowPatternFails() throws {
         let attribute = AttributeDescription("x", .string, pattern: "(a+)+b")
         let property = try ManagedObjectModel(entities: [Entity("E", attributes: [attribute])]).entity(named: "E").property(named: "x")

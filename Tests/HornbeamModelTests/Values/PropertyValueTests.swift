@@ -39,7 +39,7 @@ import Testing
         #expect(PropertyValue.array([1, 2]).isEqual(to: .array([.double(1), 2])))
     }
 
-    @Test("FET-3: sorting puts nil first and gives every two values an order")
+    @Test("FET-3: sorting puts nil first and orders any two values")
     func sortingIsTotal() {
         let ordered: [PropertyValue] = [
             .null, .double(.nan), .int(-1), .bool(false), .double(0.5), .bool(true), .decimal(2), .string(""), .string("a"),
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Equality in sets tells kinds and bytes apart")
+    @Test("Equality in sets distinguishes kinds and bytes")
     func structuralEqualityTellsKindsApart() {
         #expect(PropertyValue.int(1) != .double(1))
         #expect(PropertyValue.string("é") != .string("e\u{301}"))

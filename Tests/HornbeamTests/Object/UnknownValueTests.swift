@@ -18,7 +18,7 @@ import Testing
         return (reader, try #require(try reader.fetch(FetchRequest<MacroBook>()).first))
     }
 
-    @Test("ATT-12: a getter returns the default if the stored value is unknown, and the context reports it until it is acknowledged", arguments: StoreKind.allCases)
+    @Test("ATT-12: a getter returns the default for an unknown stored value, and the context reports it until acknowledged", arguments: StoreKind.allCases)
     func unknownValuesAreReported(kind: StoreKind) throws {
         let (context, book) = try book(kind)
         #expect(book.rating == .unrated && book.binding == .paper && book.cover == nil)
