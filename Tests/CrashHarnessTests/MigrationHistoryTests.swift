@@ -39,7 +39,7 @@ import Testing
         #expect(run.figures["failing calls of migrations", default: 0] > 50, "\(run.figures)")
     }
 
-    @Test("MIG-1: a migration for which the disk has no space is refused before anything is written")
+    @Test("MIG-1: a migration for which the disk has no room is refused before anything is written")
     func fullDiskIsFoundBeforehand() throws {
         let disk = SimulatedDisk()
         func model(optional: Bool) throws -> ManagedObjectModel {
