@@ -127,7 +127,7 @@ import Testing
         #expect(throws: EngineError.self) { try place.fileSystem.remove(place.path("f")) { true } }
     }
 
-    @Test("a hard link to a file that is removed, as a copy of the store may have it, keeps its content")
+    @Test("a hard link to a removed file, as a copy of the store may have one, keeps its content")
     func otherNamesKeepTheirContent() throws {
         let place = try Place(.posix)
         let file = try place.fileSystem.open(place.path("f"), .create)

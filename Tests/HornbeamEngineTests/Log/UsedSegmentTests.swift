@@ -49,7 +49,7 @@ import Testing
         return numbers
     }
 
-    @Test("once there are enough segments no file is made or unlinked any more, and all that was logged comes back", arguments: [1, 2, 4])
+    @Test("when there are enough segments no file is created or unlinked any more, and replay restores all logged changes", arguments: [1, 2, 4])
     func segmentsAreUsedAgain(_ atOnce: UInt64) throws {
         let writer = try writer()
         var last = try fill(writer, segments: atOnce + 1)

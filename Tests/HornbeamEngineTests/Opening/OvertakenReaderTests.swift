@@ -79,7 +79,7 @@ import Testing
         #expect(written.faults.count(of: [.remove], kind: .log) - unlinked < 10)
     }
 
-    @Test("a reader that opens while segments are used again is never behind", arguments: [(1, 30), (3, 12)])
+    @Test("a reader that opens while segments are recycled shows all commits acknowledged before", arguments: [(1, 30), (3, 12)])
     func openingReaders(_ times: Int, _ count: UInt64) throws {
         try interruptEverywhere("opening", times: times, by: count) { written, call, interrupted in
             let disk = interrupted(written, call)

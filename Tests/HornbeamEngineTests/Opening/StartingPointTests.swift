@@ -46,14 +46,14 @@ import Testing
         disk.damage("s.hornbeam/" + place.segment.fileName) { $0[offset + 44] ^= 1 }
     }
 
-    @Test("a sound store loses nothing, whatever part of it may be left out", arguments: [StartingPoint.newest, .lastReadable])
+    @Test("a sound store loses nothing, even if the opening may skip damaged parts", arguments: [StartingPoint.newest, .lastReadable])
     func nothingIsLostOfASoundStore(_ point: StartingPoint) throws {
         let engine = try open(try store(), point)
         #expect(engine.latest.rawValue == 36 && engine.loss == nil)
         try oracle.expectSound(engine)
     }
 
-    @Test("after damage in the log everything before it can be opened, and the rest is named", arguments: 1...6, [false, true])
+    @Test("after damage in the log the commits before it can be opened, and the report names the others", arguments: 1...6, [false, true])
     func theLogIsReadAsFarAsItGoes(_ groupsFromEnd: Int, readOnly: Bool) throws {
         let disk = try store()
         try damageLog(disk, groupsFromEnd: groupsFromEnd)

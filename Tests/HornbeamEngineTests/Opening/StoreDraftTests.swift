@@ -30,7 +30,7 @@ import Testing
         for name in names { #expect(try disk.list(name) == ["meta"], "\(name)") }
     }
 
-    @Test("a crash while a store is made leaves nothing that the next opening does not clear away")
+    @Test("the next opening removes all files that a crash during the creation of a store left")
     func crashesWhileAStoreIsMade() throws {
         let enumerator = CrashEnumerator(seed: 3)
         let report = try enumerator.run(

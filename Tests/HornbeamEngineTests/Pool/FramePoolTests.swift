@@ -70,7 +70,7 @@ import Testing
         try store.engine.close()
     }
 
-    @Test("scans of more than the pool holds stay within it, though a big transaction once needed more")
+    @Test("scans of more pages than the pool has stay within its target size, after a big transaction that needed more")
     func scansStayWithinThePool() throws {
         let capacity = 256
         let store = try TestStore(pageSize: 4096) { $0.poolBytes = capacity * 4096 }

@@ -22,7 +22,7 @@ import Testing
         (.custom, .string, "a", "b", "c", nil),
     ]
 
-    @Test("MRG-6: a rule makes one value of two changes, or leaves it to the policy", arguments: cases.indices)
+    @Test("MRG-6: a rule merges two changes into one value, or leaves the conflict to the policy", arguments: cases.indices)
     func ruleMakesOneValue(index: Int) {
         let (rule, type, base, mine, theirs, result) = Self.cases[index]
         #expect(rule.merged(base: base, mine: mine, theirs: theirs, type: type) == result)

@@ -61,7 +61,7 @@ import Testing
             "“E.x” has 2 bytes and may have at most 1."),
     ]
 
-    @Test("ATT-3, ATT-5 … ATT-7: a value is held to the rules of its attribute", arguments: cases)
+    @Test("ATT-3, ATT-5 … ATT-7: a value is validated by the rules of its attribute", arguments: cases)
     func valueIsHeldToItsRules(_ test: Case) throws {
         let model = try ManagedObjectModel(entities: [Entity("E", attributes: [test.attribute])])
         let property = try model.entity(named: "E").property(named: "x")
@@ -148,7 +148,7 @@ import Testing
         #expect(error?.message.contains("“Run.processID” has the rule SELF >=, which does not parse.") == true)
     }
 
-    @Test("ATT-13: the elements of a composite are converted and held to their own rules")
+    @Test("ATT-13: the elements of a composite are converted and validated by their own rules")
     func compositeElementsAreHeldToTheirRules() throws {
         let model = try ManagedObjectModel(ModelDefinition(
             entities: [

@@ -44,7 +44,7 @@ private final class Knot: KeyedValues {
     ])
     func endlessWalks(format: String) { #expect(complaint(format) == Self.tooMuch) }
 
-    @Test("a walk may look at ten million values", .timeLimit(.minutes(20)))
+    @Test("an evaluation may examine ten million values", .timeLimit(.minutes(20)))
     func theBudgetOfPrograms() throws {
         let predicate = try FetchPredicate(format: "a.a.a.a.a.@count == 0")
         let error = #expect(throws: HornbeamError.self) { try predicate.evaluate(with: Knot()) }

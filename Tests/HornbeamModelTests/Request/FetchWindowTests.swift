@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("FET-4: offset and limit may be as large as numbers are")
+    @Test("FET-4: offset and limit may have any integer value")
     func largestNumbersDoNotOverflow() {
         #expect(FetchWindow(offset: .max, limit: .max).end == .max)
         #expect(FetchWindow(offset: 2, limit: .max).range(of: 5) == 2 ..< 5)

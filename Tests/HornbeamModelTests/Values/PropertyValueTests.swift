@@ -109,7 +109,7 @@ import Testing
         #expect(try test.value.coerced(to: test.type) == result)
     }
 
-    @Test("Values are shown in words that a table can hold")
+    @Test("Values are printed in a form for tables")
     func valuesAreShown() {
         let shown: [(PropertyValue, String)] = [
             (.null, "nil"), (.bool(true), "true"), (.int(-5), "-5"), (.double(1.5), "1.5"), (.decimal(2), "2"), (.string("a b"), "a b"),

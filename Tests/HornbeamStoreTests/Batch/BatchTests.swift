@@ -73,7 +73,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a duplicate ends the batch, and nothing of it is kept")
+    @Test("a duplicate ends the batch, and none of its rows are stored")
     func duplicatesEndTheBatch() throws {
         let existing = try library.insert("Author", ["name": "Bob"])
         let writer = try library.store.batchWriter(for: library.entity("Author"))

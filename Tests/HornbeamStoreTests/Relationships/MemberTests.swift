@@ -35,7 +35,7 @@ struct MemberTests {
         #expect(successor == journal)
     }
 
-    @Test("many-to-many links show on both sides and go with either object")
+    @Test("many-to-many links are visible on both sides and are deleted with either object")
     func manyToMany() throws {
         let book = try library.insert("Book", ["title": "A"])
         let journal = try library.insert("Journal", ["title": "J"])

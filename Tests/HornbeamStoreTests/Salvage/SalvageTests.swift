@@ -237,7 +237,7 @@ struct SalvageTests {
         #expect(found > 0)
     }
 
-    @Test("a cancelled salvage leaves nothing, and its error is the caller's")
+    @Test("a cancelled salvage leaves no files, and throws the caller's error")
     func cancelling() throws {
         let disk = try makeStore(seed: 6)
         #expect(throws: CancellationError.self) {

@@ -85,7 +85,7 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.value(author, "money") == 0)
     }
 
-    @Test("ATT-11: a batch keeps derived attributes right, of its rows and of their owners")
+    @Test("ATT-11: a batch updates derived attributes of its rows and of their owners")
     func batches() throws {
         let author = try library.insert("Author", ["name": "a"])
         let writer = try library.store.batchWriter(for: library.entity("Book"))

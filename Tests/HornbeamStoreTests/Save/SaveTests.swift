@@ -143,7 +143,7 @@ struct SaveTests {
         #expect(try library.store.snapshot().values(library.entity("Desk"), desk.key)?.version == 2)
     }
 
-    @Test("PSC-8: metadata is there after reopening")
+    @Test("PSC-8: metadata is present after reopening")
     func metadataIsKept() throws {
         try library.store.setMetadata(["schema": 3, "who": "app"])
         #expect(library.store.metadata == ["schema": 3, "who": "app"])

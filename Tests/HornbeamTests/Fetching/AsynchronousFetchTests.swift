@@ -41,7 +41,7 @@ import Testing
         #expect(found.map(\.counter) == [499, 10_000])
     }
 
-    @Test("ASY-1: where unsaved changes matter, and in children, the fetch is carried out at once, with progress and errors as ever",
+    @Test("ASY-1: if unsaved changes affect it, and in children, the fetch is executed at once, with the same progress and errors",
           arguments: StoreKind.allCases)
     @MainActor func carriedOutAtOnce(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext

@@ -177,7 +177,7 @@ import Testing
         #expect(same["folded"] == "uber eclairs" && same["count"] == 3)
     }
 
-    @Test("a relationship is walked in batches, in order, with nothing left out", arguments: StoreKind.allCases)
+    @Test("iterating over a relationship returns all members in batches, in order", arguments: StoreKind.allCases)
     func walkingInBatches(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()

@@ -61,7 +61,7 @@ import Testing
         #expect(try stale.fetch(request).map(\.salary) == [1, 11, 21, 31, 41, 51])
     }
 
-    @Test("FET-19, FET-24: a request belongs to no context: a value that any may run, coded and decoded too", arguments: StoreKind.allCases)
+    @Test("FET-19, FET-24: a request belongs to no context: any context may execute it, also after encoding and decoding", arguments: StoreKind.allCases)
     func requestsAreValues(kind: StoreKind) async throws {
         let (stack, context, employees) = try stack(kind)
         let request = try FetchRequest<Employee>().where("salary BETWEEN {10, 40}").sorted(by: "salary").offset(1).limit(2)
@@ -105,7 +105,7 @@ import Testing
         #expect(try context.fetch(FetchRequest<Employee>(sortedBy: [FetchSort("salary")])).map(\.name) == ["e1", "e2", "e3", "e4", "e5", "theirs"])
     }
 
-    @Test("FET-23: all, by condition, by a request built up, by unique value, and whether there is any", arguments: StoreKind.allCases)
+    @Test("FET-23: fetching all objects, by condition, by a built request, by unique value, and testing existence", arguments: StoreKind.allCases)
     func helpers(kind: StoreKind) throws {
         let (_, context, employees) = try stack(kind)
         #expect(try context.fetch(FetchRequest<Employee>()) == employees)

@@ -14,7 +14,7 @@ import Testing
         try Stack(kind, ManagedObjectModel { Entity("Note") { Note.text; Note.mood } }, [Note.self])
     }
 
-    @Test("MOC-7: an object is in one of the three sets, and in none once it came and went", arguments: Setting.contexts)
+    @Test("MOC-7: an object is in one of the three sets, and in none after it was inserted and deleted", arguments: Setting.contexts)
     func threeSets(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let (a, b, c) = (PEntity(context: context), PEntity(context: context), PEntity(context: context))
@@ -35,7 +35,7 @@ import Testing
         #expect(context.registeredObjects == [a, c, new])
     }
 
-    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change that leaves nothing to store", arguments: Setting.contexts)
+    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change without values to store", arguments: Setting.contexts)
     func transientChanges(setting: Setting) throws {
         let context = setting.context(of: try Self.notes(setting.kind))
         let note = Note(context: context)
@@ -84,7 +84,7 @@ import Testing
         #expect(ada.changedValues.isEmpty && ada.changedValuesForCurrentEvent.isEmpty)
     }
 
-    @Test("MOC-18, UND-1: the view context settles an event by itself, once for each turn of the main actor", arguments: StoreKind.allCases)
+    @Test("MOC-18, UND-1: the view context processes pending changes automatically, once for each turn of the main actor", arguments: StoreKind.allCases)
     @MainActor func viewContextSettlesByItself(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let view = stack.container.viewContext

@@ -103,7 +103,7 @@ import Testing
         #expect(hornbeamError { _ = try second.currentToken() }?.code == .closed)
     }
 
-    @Test("HIS-1: a store without history is passed over beside one that keeps it", arguments: SeveralStoresTests.kinds)
+    @Test("HIS-1: a store without history is skipped beside one with history", arguments: SeveralStoresTests.kinds)
     func storesWithoutHistoryArePassedOver(kinds: (StoreKind, StoreKind)) throws {
         let container = try container(kinds, secondKeepsHistory: false)
         let stores = container.persistentStoreCoordinator.persistentStores

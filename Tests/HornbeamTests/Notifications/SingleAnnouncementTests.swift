@@ -6,7 +6,7 @@ import Testing
 ///
 /// Found with a list that redrew each row twice: a merged save was published when it was merged, and again with the next event.
 @Suite struct SingleAnnouncementTests {
-    @Test("NOT-1, NOT-5: a merged save is announced once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
+    @Test("NOT-1, NOT-5: a merged save is notified once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
     func mergedSavesAreAnnouncedOnce(kind: StoreKind, onRequest: Bool) async throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()
@@ -40,7 +40,7 @@ import Testing
         #expect(employee.salary == 9)
     }
 
-    @Test("QGN-3: going to another generation is announced once", arguments: StoreKind.allCases)
+    @Test("QGN-3: moving to another generation is notified once", arguments: StoreKind.allCases)
     func generationsAreAnnouncedOnce(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()

@@ -34,7 +34,7 @@ import Testing
         return observer
     }
 
-    @Test("SWD-18: the results are there at once") func theResultsAreThereAtOnce() {
+    @Test("SWD-18: the results are available at once") func theResultsAreThereAtOnce() {
         let results = FetchedResults(byName, in: context)
         #expect(results.objects.map(\.name) == ["e0", "e1", "e2"] && results.sections.map(\.name) == [""])
         #expect(results.fetchError == nil && results.snapshot.objectIDs == results.objects.map(\.objectID))

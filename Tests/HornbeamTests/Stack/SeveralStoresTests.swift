@@ -13,7 +13,7 @@ import Testing
         (.onDisk, .onDisk), (.inMemory, .inMemory), (.onDisk, .inMemory), (.inMemory, .onDisk),
     ]
 
-    @Test("PSC-2: fetches, counts and orders go over all stores that hold the entity", arguments: kinds)
+    @Test("PSC-2: fetches, counts and orders include all stores that hold the entity", arguments: kinds)
     func fetchesGoOverAllStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -119,7 +119,7 @@ import Testing
         #expect(!context.hasChanges && employee.name == "e")
     }
 
-    @Test("SAV-11: a save over two stores shows in both at once, with its IDs", arguments: kinds)
+    @Test("SAV-11: a save over two stores is visible in both at once, with its IDs", arguments: kinds)
     func savesOverTwoStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let (writer, reader) = (pair.container.newContext(), pair.container.newContext())
@@ -164,7 +164,7 @@ import Testing
         #expect(try pair.container.newContext().fetch(FetchRequest<Employee>()).map(\.salary) == [7, 7])
     }
 
-    @Test("PSC-12: URIs lead to the right store, and to none when it is not here", arguments: kinds)
+    @Test("PSC-12: URIs find the right store, or none if the store is not loaded", arguments: kinds)
     func identitiesAcrossStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -215,7 +215,7 @@ import Testing
         try keeper.close()
     }
 
-    @Test("PSC-1: a store added later shows in contexts that are in use", arguments: kinds)
+    @Test("PSC-1: contexts in use see a store that is added later", arguments: kinds)
     func addingAStoreLater(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("PSC-14: a place where there is something is refused, and the store stays where it was", arguments: StoreKind.allCases)
+    @Test("PSC-14: a target path that exists is refused, and the store is not moved", arguments: StoreKind.allCases)
     func migratingOntoAnother(kind: StoreKind) throws {
         let container = try container(try Stack.freshDescription(kind))
         let coordinator = container.persistentStoreCoordinator
@@ -148,7 +148,7 @@ import Testing
         try reader.close()
     }
 
-    @Test("PSC-10: a store is found by its place and its object's ID", arguments: StoreKind.allCases)
+    @Test("PSC-10: a store is found by its URL and by the ID of one of its objects", arguments: StoreKind.allCases)
     func findingStores(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)
         let container = try container(description)

@@ -75,7 +75,7 @@ struct FetchPropertyTests {
         }
     }
 
-    @Test("excluded objects are left out before offset and limit count", arguments: 1 ... 3)
+    @Test("excluded objects are removed before offset and limit apply", arguments: 1 ... 3)
     func excludedObjectsAreLeftOut(_ seed: UInt64) throws {
         let filled = try FilledLibrary(seed: seed)
         var requests = RandomRequest(filled, seed: seed)

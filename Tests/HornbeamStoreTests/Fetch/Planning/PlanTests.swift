@@ -141,7 +141,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("a predicate that cannot hold reads nothing")
+    @Test("a predicate that is always false reads nothing")
     func impossiblePredicate() throws {
         #expect(
             try plan("Book", "pages > 1 AND 1 == 2") == """
