@@ -145,7 +145,7 @@ import Testing
         try expect(entries, again, tree)
     }
 
-    @Test("while the reserve is used up an insert is refused also in a group with a delete, in either order; the delete alone succeeds", arguments: [true, false])
+    @Test("while the reserve is used up an insert in a group with a delete is refused, in either order; the delete alone succeeds", arguments: [true, false])
     func noInsertPassesBesideADelete(isDeletedFirst: Bool) throws {
         var random = SplitMix(seed: 7)
         let disk = TightDisk(capacity: 8 << 20)
