@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows over the package catalogue of the machine; none where it has no catalogue.
+/// Rows over the package catalogue of the machine; no rows on a machine without a catalogue.
 struct CatalogueSuite {
     let options: Options
     let folder: Folder
@@ -50,7 +50,7 @@ struct CatalogueSuite {
     }
 }
 
-/// A store of packages that takes part.
+/// A contestant with packages.
 protocol CatalogueContestant: AnyObject {
     static var contestant: Contestant { get }
 
@@ -61,7 +61,7 @@ protocol CatalogueContestant: AnyObject {
     func countLibraries() throws -> UInt64
     /// The sum over sections of the sum of sizes, each times the number of packages in the section.
     func sizeBySection() throws -> UInt64
-    /// How many dependencies on these names packages of the section “libs” have.
+    /// The number of dependencies on these names in packages of the section “libs”.
     func dependencies(on names: [String]) throws -> UInt64
     /// The sum of the lengths of the names.
     func firstNames() throws -> UInt64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The packages that this machine knows, as a real data set: names that share beginnings, skewed sizes, long texts.
+/// The packages in the catalogue of this machine, as a real data set: names with common prefixes, skewed sizes, long texts.
 struct PackageCatalogue {
     struct Package {
         var name = ""
@@ -14,7 +14,7 @@ struct PackageCatalogue {
 
     private(set) var packages: [Package] = []
 
-    /// Nil where the machine has no catalogue.
+    /// Nil if the machine has no catalogue.
     init?() throws {
         let folder = "/var/lib/apt/lists"
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
@@ -30,7 +30,7 @@ struct PackageCatalogue {
         guard !packages.isEmpty else { return nil }
     }
 
-    /// apt keeps its lists compressed, and knows how to read them.
+    /// apt stores its lists compressed and can print them.
     private static func text(of path: String) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/lib/apt/apt-helper")

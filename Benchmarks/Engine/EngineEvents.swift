@@ -53,7 +53,7 @@ final class EngineEvents: EventContestant {
         _ = try transaction.commit()
     }
 
-    /// Uids that are sorted together before they go into the index.
+    /// The number of uids that are sorted together before they are put into the index.
     private static let batchCount = 1 << 18
 
     private func put(_ batch: EntryBatch, _ transaction: WriteTransaction) throws {
@@ -175,7 +175,7 @@ final class EngineEvents: EventContestant {
 }
 
 extension String {
-    /// Lends the text as bytes; native strings are not copied.
+    /// Calls the body with the bytes of the text. Native strings are not copied.
     @inline(__always)
     func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         var text = self

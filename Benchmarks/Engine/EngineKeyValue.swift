@@ -62,7 +62,7 @@ final class EngineKeyValue: KeyValueContestant {
         _ = try transaction.commit(.lazy(maxDelay: .milliseconds(20)))
     }
 
-    /// Nothing on the disk changes but by commits from now on: checkpoints are due by the size of the log and of page files.
+    /// Raises the sizes at which a checkpoint starts, so that from now on only commits change the files.
     func holdLog() throws {
         try engine.close()
         var options = Self.options

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// How long durable commits take at worst, while checkpoints and cleaning go on beside them: single updates of a store
-/// that would otherwise grow without end, beside the same number of bare writes of the disk.
+/// The slowest durable commits during checkpoints and cleaning: single updates of a store whose dead pages must be
+/// cleaned, beside the same number of raw writes.
 struct EngineTails {
     let folder: Folder
     let seconds: Double

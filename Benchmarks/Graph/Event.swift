@@ -26,7 +26,7 @@ final class Event: ManagedObject {
         magnitude = event.magnitude
     }
 
-    /// The value that the loops compute of an event.
+    /// The value that the loops compute from an event.
     var digest: UInt64 {
         let latitude = latitude
         var name = name
@@ -55,7 +55,7 @@ extension PersistentContainer {
     ) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Benchmark", model: model, classes: classes)
         var description = PersistentStoreDescription(url: URL(filePath: path))
-        // The rivals keep none, so it is on only where a row says so.
+        // The rivals have no history, so it is on only in the rows that name it.
         if !keepsHistory { description.history = nil }
         description.poolBytes = poolBytes
         container.persistentStoreDescriptions = [description]

@@ -1,16 +1,16 @@
 import Foundation
 import Hornbeam
 
-/// Hornbeam through its public face: container, context, objects.
+/// Hornbeam through its public API: container, context, objects.
 final class GraphEvents: EventContestant {
     static let contestant = Contestant.hornbeam
 
     private let container: PersistentContainer
     private let context: ManagedObjectContext
-    /// The IDs of all events in the order in which they came; found out when they are first needed.
+    /// The IDs of all events in the order of insertion, fetched at the first use.
     private lazy var ids = Result { try context.fetchIDs(FetchRequest<Event>()) }
 
-    /// The keys that are looked up, as Hornbeam calls them; made once, since the others are handed theirs too.
+    /// The keys to look up, and the same as object IDs; made before the measurement, because the other contestants receive their keys too.
     private var wanted: (keys: [UInt64], ids: [ManagedObjectID]) = ([], [])
 
     convenience init(path: String, poolBytes: Int) throws { try self.init(path: path, poolBytes: poolBytes, keepsHistory: false) }
@@ -39,7 +39,7 @@ final class GraphEvents: EventContestant {
         })
     }
 
-    /// The same through managed objects, a save each 10,000.
+    /// The same through managed objects, with a save after each 10,000.
     func loadObjects(_ events: some Sequence<EventGenerator.Event>) throws {
         var rest = events.makeIterator()
         var isDone = false
@@ -118,7 +118,7 @@ final class GraphEvents: EventContestant {
         UInt64(try context.execute(BatchDeleteRequest(Event.self, predicate: Event.longitude > 37)).count)
     }
 
-    /// All events as faults, held at once; what is measured is the memory.
+    /// Fetches all events as faults and holds them, to measure their memory.
     func fetchFaults() throws -> [Event] { try context.fetch(FetchRequest<Event>()) }
 
     func reader() -> any EventReader { GraphEvents(self) }

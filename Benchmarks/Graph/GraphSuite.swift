@@ -1,6 +1,6 @@
 import Foundation
 
-/// The numbered rows of the design: Hornbeam through its public face, objects and all.
+/// The numbered rows: Hornbeam through its public API, with managed objects.
 struct GraphSuite {
     let options: Options
     let folder: Folder
@@ -104,13 +104,13 @@ struct GraphSuite {
                 defer { try? store.close() }
                 return try store.get(uids: [uids[0]])
             }
-            // The first one warms up.
+            // The first run is a warm-up.
             if attempt > 0 { results.add("12", type.contestant, seconds * 1e6) }
             results.check("12", type.contestant, sum)
         }
     }
 
-    // MARK: Looking
+    // MARK: Lookups
 
     private func look(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
         let look = Look(perRow: 1e9 / Double(uids.count))
@@ -130,7 +130,7 @@ struct GraphSuite {
         }
     }
 
-    /// The processor time of all threads by the clock's; the most of several, which others on the machine disturb least.
+    /// The processor time of all threads divided by the elapsed time: the maximum of several runs, which other load disturbs least.
     private func coresAtWork(_ body: () throws -> Void) throws -> Double {
         var most = 0.0
         for _ in 0..<7 {
@@ -159,7 +159,7 @@ struct GraphSuite {
         for (who, store) in stores { try save(store, threads: 16, "10c", who, from: 9000, count, &results) }
     }
 
-    /// Row 10 once more, in a store like the other that keeps history, beside the bare machine.
+    /// Row 10 again, in an equal store with history, beside the raw baseline.
     private func saveWithHistory(_ count: Int, _ results: inout Results) throws {
         let store = try GraphEvents(path: try folder.empty("another"), keepsHistory: true)
         try store.load(events)
@@ -188,7 +188,7 @@ struct GraphSuite {
         results.add(id, who, Double(threads * count) / seconds)
     }
 
-    /// One thread saves single objects, another counts, for a while.
+    /// One thread saves single objects while another counts.
     private func beside(_ who: Contestant, _ store: any EventContestant, _ results: inout Results) throws {
         let rates = try savesBesideCounts(store, more[30_000...], seconds: options.isSmoke ? 0.3 : 5)
         results.add("13w", who, rates.saves)
@@ -197,7 +197,7 @@ struct GraphSuite {
 
     // MARK: Changing many
 
-    /// After the saves, which added as many events everywhere but not the same ones: only the clock is compared.
+    /// Runs after the saves, which added the same number of events to each store but not equal events. Therefore only times are compared.
     private func change(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
         for (who, store) in stores { results.add("8", who, try timed { try store.updateEast() }.seconds * 1e3) }
         for (who, store) in stores { results.add("9", who, try timed { try store.deleteEast() }.seconds * 1e3) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Row 14: memory of Hornbeam alone, each figure in a process of its own, so that nothing else is counted.
+/// Row 14: the memory of Hornbeam alone. Each figure is measured in a process of its own, so that no other memory is counted.
 struct MemorySuite {
     let options: Options
     let folder: Folder
@@ -58,7 +58,7 @@ struct MemorySuite {
 
     private func faults(_ path: String) throws -> Double {
         let store = try GraphEvents(path: path)
-        // The pool is filled before, so that it is not counted.
+        // The pool is filled first, so that its memory is not counted.
         _ = try store.countEast()
         _ = try store.firstByLongitude()
         ProcessMemory.trimHeap()
@@ -76,7 +76,7 @@ enum ProcessMemory {
     static var current: Int { bytes("VmRSS") }
     static var peak: Int { bytes("VmHWM") }
 
-    /// Returns the free memory of the heap to the system: faults that reuse it would seem to cost nothing.
+    /// Returns the free memory of the heap to the system. Otherwise faults that reuse this memory would not be counted.
     static func trimHeap() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)

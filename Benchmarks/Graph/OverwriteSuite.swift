@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Row 15: how much a store grows when its rows are overwritten again and again.
+/// Row 15: the growth of a store whose rows are overwritten repeatedly.
 struct OverwriteSuite {
     let options: Options
     let folder: Folder

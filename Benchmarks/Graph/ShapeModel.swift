@@ -24,7 +24,7 @@ enum ShapeAxis: String, CaseIterable {
     case registered = "registered"
     case members = "members"
 
-    /// True where objects are pending, so that a save would write them all.
+    /// True if the objects are pending changes, so that a save would write them all.
     var isPending: Bool { self != .registered && self != .members }
 }
 
@@ -38,7 +38,7 @@ struct ShapeStage {
     /// The objects that operations work on, not changed by the axis.
     let owners: [Owner]
     let items: [Item]
-    /// Keeps what the axis is about.
+    /// Holds the numerous objects of the axis, so that they stay registered.
     private let kept: [ManagedObject]
 
     init(_ axis: ShapeAxis, _ count: Int) throws {

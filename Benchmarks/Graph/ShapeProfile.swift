@@ -1,17 +1,17 @@
 import Foundation
 import Hornbeam
 
-/// Performance shapes: what one operation takes while there are 0, 100 and 10,000 pending changes, registered objects or members.
-/// An operation that looks at one object costs the same in each column.
+/// Performance shapes: the time of one operation beside 0, 100 and 10,000 pending changes, registered objects or members.
+/// An operation on one object should cost the same in each column.
 struct ShapeProfile {
     static let counts = [0, 100, 10_000]
-    /// How often an operation is run for one figure, and how many figures the least is of.
+    /// The runs of an operation for one figure, and the number of figures of which the minimum is taken.
     private static let rounds = 100
     private static let tries = 3
 
     struct Operation {
         let name: String
-        /// False where the operation writes or reads all that is pending, so that it grows by its nature.
+        /// False if the operation reads or writes all pending objects, so that its cost must grow with their number.
         let isFlat: (ShapeAxis) -> Bool
         let run: (ShapeStage, Int) throws -> Void
 
@@ -103,7 +103,7 @@ struct ShapeProfile {
     }
 
     private func cost(_ operation: Operation, _ stage: ShapeStage) throws -> Double {
-        // The first one makes what all others use.
+        // The first run makes the data that all later runs use.
         try operation.run(stage, Self.tries * Self.rounds)
         let costs = try (0..<Self.tries).map { part in
             try processorTimed { for n in 0..<Self.rounds { try operation.run(stage, part * Self.rounds + n) } }.seconds

@@ -32,7 +32,7 @@ struct SizeSuite {
 
     static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
     static let tight = "4 × pool"
-    /// The memory for pages of the data set that does not fit: a quarter of what a million events take.
+    /// The pool size for the data set that does not fit into memory: a quarter of the size of a million events.
     private static let tightPool = 40 << 20
 
     static var rows: [Row] { sizes.map(name).flatMap(rows) + rows(tight) }

@@ -34,7 +34,7 @@ struct StaffSuite {
         }
     }
 
-    /// Walks again and again for a profiler to look at.
+    /// Walks repeatedly, for a profiler.
     func profile() throws {
         let store = try GraphStaff(path: try folder.empty("staff"))
         try store.load(departments: departments, staff: Self.staff)
@@ -49,7 +49,7 @@ struct StaffSuite {
     static func salary(_ number: Int) -> Int { 1000 + number &* 7919 % 5000 }
 }
 
-/// A store of departments and employees that takes part.
+/// A contestant with departments and employees.
 protocol StaffContestant: AnyObject {
     static var contestant: Contestant { get }
 
@@ -58,7 +58,7 @@ protocol StaffContestant: AnyObject {
     func load(departments: Int, staff: Int) throws
     /// The sum over all employees, from one department to the next.
     func walk() throws -> UInt64
-    /// The sum of the sums that one query gives by department.
+    /// The total of the sums by department that one query computes.
     func groups() throws -> UInt64
     func close() throws
 }
@@ -98,7 +98,7 @@ final class GraphStaff: StaffContestant {
         }
     }
 
-    /// In a context of its own each time, so that objects are made and not found.
+    /// Uses a new context each time, so that objects are made and not found in the registry.
     func walk() throws -> UInt64 {
         try container.performAndWait { context in
             var sum: UInt64 = 0

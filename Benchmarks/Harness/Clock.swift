@@ -28,8 +28,8 @@ func processTime() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-/// The seconds of processor that a body takes: for work of one thread without I/O, where they equal the seconds of a
-/// quiet machine, and other programs disturb them less.
+/// The seconds of processor that a body takes: for work of one thread without I/O, where it equals the elapsed time on
+/// an idle machine. Other programs disturb it less than the elapsed time.
 func processorTimed<R>(_ body: () throws -> R) rethrows -> (seconds: Double, result: R) {
     let start = threadTime()
     let result = try body()

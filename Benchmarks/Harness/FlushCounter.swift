@@ -4,7 +4,7 @@ import Foundation
 struct FlushCounter {
     private let path: String
 
-    /// Nil where the system does not tell.
+    /// Nil if the system has no count.
     init?(below folder: String) {
         var status = stat()
         guard stat(folder, &status) == 0 else { return nil }
@@ -15,7 +15,7 @@ struct FlushCounter {
         guard count != nil else { return nil }
     }
 
-    /// Flush requests that the device completed since it was attached.
+    /// The flush requests that the device has completed since it was attached.
     var count: Int? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         let fields = text.split(whereSeparator: \.isWhitespace)

@@ -11,8 +11,8 @@ final class Folder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A path in the folder where nothing is. What was there is gone from the device too: a file system tells it of freed blocks some
-    /// time later, in the middle of whatever is measured then.
+    /// Removes the files at a path in the folder and returns the path. Waits until the file system has discarded the freed blocks on the
+    /// device; otherwise the file system does it later, during another measurement.
     func empty(_ name: String) throws -> String {
         let place = path + "/" + name
         if FileManager.default.fileExists(atPath: place) {

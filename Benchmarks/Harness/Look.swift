@@ -1,6 +1,6 @@
 /// Measures work without I/O: once to warm up, then the median of three.
 struct Look {
-    /// The figure of one second, per lookup.
+    /// The figure for a run of one second, per lookup.
     let perRow: Double
 
     /// Work of one thread, in processor time.
@@ -17,7 +17,7 @@ struct Look {
         try measure(who, id, &results, 1e3, isClocked: true, expected, body)
     }
 
-    /// The same by the row.
+    /// The same per row.
     func scan(_ who: Contestant, _ id: String, _ results: inout Results, _ body: () throws -> UInt64) throws {
         try measure(who, id, &results, perRow, isClocked: true, nil, body)
     }

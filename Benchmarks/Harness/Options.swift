@@ -13,11 +13,11 @@ struct Options {
     var folder = NSTemporaryDirectory()
     var json: String?
     var plots: String?
-    /// The most rows of the group that measures growth.
+    /// The largest number of rows in the group that measures cost by size.
     var largest = 1_000_000
     /// One figure of memory, printed by a process that does nothing else.
     var memory: String?
-    /// Measures one step of one group for so many rounds, for a profiler: `get`, `scan` …
+    /// Runs one step of one group repeatedly, for a profiler: `get`, `scan` …
     var profile: String?
     var isHelp = false
 
@@ -70,7 +70,7 @@ struct Options {
     func includes(_ group: String) -> Bool { only.map { group.contains($0) } ?? true }
 }
 
-/// Why a benchmark cannot go on.
+/// The reason why a benchmark cannot continue.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs one step again and again for a profiler to look at.
+/// Runs one step repeatedly, for a profiler.
 struct Profile {
     private let options: Options
     private let folder: Folder
@@ -13,7 +13,7 @@ struct Profile {
         self.type = type
     }
 
-    /// Gets and scans of all contestants in turn; prints the least of each, which others on the machine disturb least.
+    /// Runs gets and scans of all contestants in turn. Prints the minimum of each, which other load disturbs least.
     func duel(_ types: [any KeyValueContestant.Type]) throws {
         let data = KeyValueData(count: options.rows)
         let lookups = data.sample(min(options.rows, 300_000), seed: 2)
@@ -84,7 +84,7 @@ struct EventProfile {
     let options: Options
     let folder: Folder
 
-    /// The rows 8 and 9 once, by the clock, on a store that was opened again, whose objects were read and that received many single saves.
+    /// Runs rows 8 and 9 once and prints the elapsed time. The store was opened again, its objects were read, and it received many single saves.
     private func change(_ type: any EventContestant.Type, _ loaded: [EventGenerator.Event], _ more: [EventGenerator.Event]) throws {
         let path = try folder.empty("events")
         let first = try type.init(path: path)
@@ -105,8 +105,8 @@ struct EventProfile {
         try store.close()
     }
 
-    /// The lookups and reads of all contestants in turn, each as the rows do it: once to warm up, then the median of three. Prints the
-    /// least of these, which others on the machine disturb least.
+    /// The lookups and reads of all contestants in turn, each as in the rows: one warm-up, then the median of three. Prints the
+    /// minimum of these medians, which other load disturbs least.
     func duel(_ types: [any EventReader.Type]) throws {
         let events = Array(EventGenerator(count: options.rows))
         var random = SplitMix(3)
@@ -148,7 +148,7 @@ struct EventProfile {
         for (_, store) in stores { try store.close() }
     }
 
-    /// Opens the store again and again, to look at one event.
+    /// Opens the store repeatedly and reads one event each time.
     private func open(_ type: any EventReader.Type, _ uid: String, until end: Double) throws {
         while now() < end {
             let seconds = try processorTimed {
@@ -183,7 +183,7 @@ struct EventProfile {
         note("beside: \(rates.saves.short) saves and \(rates.counts.short) counts a second")
     }
 
-    /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
+    /// `event-STEP` runs a step of the engine, `graph-STEP` a step of the object graph.
     func run(_ step: String) throws {
         let words = step.split(separator: "-", maxSplits: 1).map(String.init)
         let type: any EventReader.Type = words[0] == "graph" ? GraphEvents.self : EngineEvents.self
@@ -210,7 +210,7 @@ struct EventProfile {
         try store.load(loaded)
         try store.close()
         if words[1] == "open" { return try open(type, events[0].uid, until: end) }
-        // As the rows have it: pages come from disk, in the order in which they were first looked at.
+        // As in the rows: pages are read from disk, in the order of their first use.
         store = try type.init(path: path)
         var random = SplitMix(3)
         let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(loaded.count)) }

@@ -2,7 +2,7 @@
 struct Results {
     private(set) var rows: [Row] = []
     private(set) var samples: [String: [Contestant: Samples]] = [:]
-    /// The values that the contestants computed in a row, compared before any figure counts.
+    /// The checksums that the contestants computed in a row. They are compared before any figure is used.
     private var checks: [String: [Contestant: UInt64]] = [:]
     private(set) var disagreements: [String] = []
 
@@ -14,7 +14,7 @@ struct Results {
         samples[id, default: [:]][contestant, default: Samples()].add(value)
     }
 
-    /// Notes a checksum; all contestants, and all repetitions, must come to the same.
+    /// Records a checksum. All contestants and all repetitions must compute the same.
     mutating func check(_ id: String, _ contestant: Contestant, _ sum: UInt64, expected: UInt64? = nil) {
         if let expected, expected != sum {
             disagreements.append("\(id): \(contestant.rawValue) found \(sum), which should be \(expected).")
@@ -27,7 +27,7 @@ struct Results {
 
     func median(_ id: String, _ contestant: Contestant) -> Double? { samples[id]?[contestant]?.median }
 
-    /// Whether Hornbeam reaches a row's goal; nil when that cannot be said.
+    /// Whether Hornbeam reaches a row's goal; nil without a goal or a figure.
     func isReached(_ row: Row) -> Bool? {
         guard let goal = row.goal, let figure = median(row.id, .hornbeam) else { return nil }
         return goal.isReached(by: figure, beside: goal.of.flatMap { median(row.id, $0) })

@@ -12,7 +12,7 @@ struct Goal: Codable {
     enum Limit: String, Codable { case atMost, atLeast }
     let limit: Limit
     let factor: Double
-    /// The factor is of this contestant's figure; nil: it is the figure itself.
+    /// The contestant whose figure is multiplied by the factor; nil if the factor itself is the limit.
     let of: Contestant?
 
     static func atMost(_ factor: Double, _ of: Contestant? = nil) -> Goal { Goal(limit: .atMost, factor: factor, of: of) }

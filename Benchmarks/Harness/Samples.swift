@@ -1,4 +1,4 @@
-/// The measurements of one quantity, one a repetition.
+/// The measurements of one quantity, one for each repetition.
 struct Samples: Codable {
     private(set) var values: [Double] = []
 
@@ -15,7 +15,7 @@ struct Samples: Codable {
     var most: Double { values.max() ?? .nan }
 }
 
-/// The value below which this share of the durations lies.
+/// The quantile of the durations for this share.
 func percentile(_ sorted: [Double], _ share: Double) -> Double {
     guard !sorted.isEmpty else { return .nan }
     return sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]

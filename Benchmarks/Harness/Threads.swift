@@ -1,6 +1,6 @@
 import Foundation
 
-/// One thread's part of a measurement.
+/// The part of a measurement that one thread runs.
 private final class Part {
     let index: Int
     let body: (Int) throws -> UInt64

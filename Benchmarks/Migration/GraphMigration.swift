@@ -75,7 +75,7 @@ final class GraphMigration: MigrationContestant {
         return versions
     }
 
-    /// The time of an opening by the clock and of all processors.
+    /// The elapsed time and the processor time of an opening.
     static func costs(ofOpening path: String, _ model: ManagedObjectModel) throws -> (seconds: Double, processor: Double) {
         let start = processTime()
         let (seconds, container) = try timed { try PersistentContainer.open(model, [], at: path) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows G1 and G2: what it costs to open a store with the next version of its model.
+/// Rows G1 and G2: the cost of opening a store with the next version of its model.
 struct MigrationSuite {
     let options: Options
     let folder: Folder
@@ -39,8 +39,8 @@ struct MigrationSuite {
 
     // MARK: Without rewriting
 
-    /// Each version of a chain is opened, which migrates, and opened again; the difference is the migration. The bare machine makes one
-    /// durable write for each, as a migration must.
+    /// Each version of a chain is opened, which migrates, and opened again; the difference is the migration. The raw baseline makes one
+    /// durable write for each, because each migration needs one.
     private func change(_ id: String, _ rows: Int, _ results: inout Results) throws {
         let path = try folder.empty("migrated")
         let floor = try Floor(in: folder)
@@ -84,7 +84,7 @@ struct MigrationSuite {
 
     // MARK: Memory
 
-    /// Runs in a process of its own and prints the peak over the pool.
+    /// Runs in a process of its own and prints the peak of the memory beyond the pool.
     static func measureMemory(_ options: Options, _ path: String) throws {
         try GraphMigration(path: path, poolBytes: tightPool).load(options.rows)
         ProcessMemory.trimHeap()
@@ -95,13 +95,13 @@ struct MigrationSuite {
     }
 }
 
-/// A store of notes that takes part: each step ends with a durable store that is closed, and returns how many rows have the value.
+/// A contestant with notes. Each step ends with a durable, closed store and returns the number of rows that have the value.
 protocol MigrationContestant: AnyObject {
     static var contestant: Contestant { get }
 
-    /// A store that is there, or will be loaded.
+    /// Makes a contestant for an existing store, or for one that `load` fills.
     init(path: String) throws
-    /// Notes with a unique number; of every other one grade and remark are null.
+    /// Notes with a unique number. In every second note, grade and remark are null.
     func load(_ rows: Int) throws
     func requireNumber() throws -> UInt64
     func updateNumber() throws -> UInt64

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// The predicate language by itself: reading formats, and judging Swift objects in memory.
+/// The predicate language alone: parsing formats, and evaluating predicates for Swift objects in memory.
 struct PredicateSuite {
     let options: Options
     private let places: [Place]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rows as groups of bars, one a contestant, each row on its own scale; written as SVG.
+/// Rows as groups of bars, one bar for each contestant, each row on its own scale; written as SVG.
 struct BarChart {
     let title: String
     let rows: [Row]
@@ -17,7 +17,7 @@ struct BarChart {
         }
     }
 
-    /// The chart; nil when no row has two figures to compare.
+    /// The chart; nil if no row has two figures to compare.
     var svg: String? {
         let shown = shown
         guard !shown.isEmpty else { return nil }
@@ -59,7 +59,7 @@ struct BarChart {
         return text
     }
 
-    /// Writes one chart a group of rows into a folder.
+    /// Writes one chart for each group of rows into a folder.
     static func write(_ results: Results, into folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let groups = [

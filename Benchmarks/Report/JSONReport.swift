@@ -1,6 +1,6 @@
 import Foundation
 
-/// All samples of a run with what is needed to judge them.
+/// All samples of a run, with machine, commit and settings.
 struct JSONReport: Codable {
     struct Line: Codable {
         let id: String

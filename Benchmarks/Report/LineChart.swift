@@ -1,12 +1,12 @@
 import Foundation
 
-/// Cost against size for one step, both on logarithmic scales; one line a contestant, written as SVG.
+/// Cost against size for one step, both on logarithmic scales; one line for each contestant, written as SVG.
 struct LineChart {
     let results: Results
 
     private enum Size { static let width = 300, height = 220, left = 52, top = 34, right = 16, bottom = 30 }
 
-    /// All steps side by side; nil when fewer than two sizes were measured.
+    /// The charts of all steps side by side; nil if fewer than two sizes were measured.
     var svg: String? {
         let plots = SizeSuite.Step.allCases.compactMap(plot)
         guard !plots.isEmpty else { return nil }

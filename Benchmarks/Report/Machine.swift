@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where and with what a run was made.
+/// The machine and the software of a run.
 struct Machine: Codable {
     let processor: String
     let cores: Int

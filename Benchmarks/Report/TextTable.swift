@@ -1,4 +1,4 @@
-/// The table that is printed: one line a row, medians with their spread, ratios, goals and marks.
+/// The table that is printed: one line for each row, medians with their spread, ratios, goals and marks.
 struct TextTable {
     let results: Results
 
@@ -17,7 +17,7 @@ struct TextTable {
         return "\(samples.median.short) [\(samples.least.short)–\(samples.most.short)]"
     }
 
-    /// Hornbeam's figure as a part of the one that the goal names, else of the best rival's.
+    /// Hornbeam's figure divided by that of the contestant that the goal names, otherwise by that of the best rival.
     private func ratio(_ row: Row) -> String {
         guard let own = results.median(row.id, .hornbeam) else { return "" }
         let named = row.goal?.of ?? (row.goal == nil ? [.lmdb, .sqlite].first { results.median(row.id, $0) != nil } : nil)
@@ -40,7 +40,7 @@ struct TextTable {
         .map { line in String(line.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
     }
 
-    /// The same as a table of a document.
+    /// The same table as Markdown.
     func markdown() -> String {
         let contestants = Contestant.allCases.filter { c in results.rows.contains { results.median($0.id, c) != nil } }
         var lines = ["| | work | unit | " + contestants.map(\.rawValue).joined(separator: " | ") + " | ratio | goal | |"]

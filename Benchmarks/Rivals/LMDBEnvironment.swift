@@ -1,7 +1,7 @@
 #if Rivals
 import CLMDB
 
-/// Throws what LMDB reports.
+/// Throws an error if LMDB reports one.
 func lmdb(_ status: Int32) throws {
     guard status == 0 else { throw BenchmarkError("LMDB: \(String(cString: mdb_strerror(status)))") }
 }

@@ -2,7 +2,7 @@
 import CLMDB
 
 /// LMDB with a tree of packed rows by key and a second tree from uid to key. It has no query layer: its scans are
-/// cursor loops written for this one question.
+/// cursor loops written for this one query.
 final class LMDBEvents: EventContestant {
     static let contestant = Contestant.lmdb
 
@@ -13,7 +13,7 @@ final class LMDBEvents: EventContestant {
     private let rows: MDB_dbi
     private let index: MDB_dbi
 
-    /// The pages are the kernel's: there is no memory to limit.
+    /// LMDB uses the kernel's page cache, so it has no memory to limit.
     init(path: String, poolBytes: Int) throws {
         store = try LMDBEnvironment(path: path)
         rows = try store.open("event", MDB_INTEGERKEY)

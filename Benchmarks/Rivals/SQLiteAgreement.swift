@@ -3,7 +3,7 @@ import CSQLite
 import Foundation
 import Hornbeam
 
-/// Random conditions asked of Hornbeam and of SQLite over the same rows: both count the same.
+/// Counts the rows of random conditions in Hornbeam and in SQLite over the same data, and compares the counts.
 struct SQLiteAgreement {
     private let container: PersistentContainer
     private let connection: SQLiteConnection
@@ -31,7 +31,7 @@ struct SQLiteAgreement {
         }
     }
 
-    /// Throws if any of so many conditions counts differently.
+    /// Throws if the counts differ for any of the given number of conditions.
     mutating func check(conditions: Int) throws {
         let context = container.newContext()
         for _ in 0..<conditions {

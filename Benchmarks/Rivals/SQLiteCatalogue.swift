@@ -1,5 +1,5 @@
 #if Rivals
-/// Packages in tables with the indexes that the questions need.
+/// Packages in tables with the indexes that the queries need.
 final class SQLiteCatalogue: CatalogueContestant {
     static let contestant = Contestant.sqlite
 
@@ -52,7 +52,7 @@ final class SQLiteCatalogue: CatalogueContestant {
     func sizes(of names: [String]) throws -> UInt64 { try sum("SELECT size FROM package WHERE name = ?", names) }
 
     func countLibraries() throws -> UInt64 {
-        // As CONTAINS: with regard to case, which LIKE has none.
+        // CONTAINS is case-sensitive; LIKE in SQLite is not.
         try sum("SELECT count(*) FROM package WHERE size > 1000 AND instr(summary, 'library') > 0", nil)
     }
 

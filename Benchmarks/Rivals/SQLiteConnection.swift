@@ -2,13 +2,13 @@
 import CSQLite
 import Foundation
 
-/// A connection to a database of SQLite, tuned as the table's foot says.
+/// A connection to a SQLite database, with the settings that the footnote of the table lists.
 final class SQLiteConnection {
     static let settings = "SQLite: C API, WAL, synchronous=FULL, prepared statements, cache 256 MiB, mmap 1 GiB (where the data set is to be "
         + "larger than the memory for pages: cache of that size, no mmap), secure_delete off"
     let handle: OpaquePointer
 
-    /// - Parameter cacheBytes: Nil for as much as helps.
+    /// - Parameter cacheBytes: The size of the cache; nil for the default of the benchmarks.
     init(path: String, cacheBytes: Int? = nil) throws {
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -39,7 +39,7 @@ final class SQLiteConnection {
         return result
     }
 
-    /// Inside one read transaction.
+    /// Runs the body in one read transaction.
     func reading<R>(_ body: () throws -> R) throws -> R {
         try run("BEGIN")
         defer { try? run("COMMIT") }
@@ -65,7 +65,7 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Binds bytes that live until the statement was run.
+    /// Binds bytes that stay valid until the statement has run.
     @inline(__always)
     func bind(_ i: Int32, _ bytes: UnsafeRawBufferPointer) {
         sqlite3_bind_blob(handle, i, bytes.baseAddress, Int32(bytes.count), nil)
@@ -102,7 +102,7 @@ final class SQLiteStatement {
     @inline(__always)
     func reset() { sqlite3_reset(handle) }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     @inline(__always)
     func run() throws {
         while try step() {}

@@ -107,7 +107,7 @@ final class SQLiteEvents: EventContestant {
         return sum
     }
 
-    /// SQLite writes one at a time; waiting on a lock is kinder to it than its own polling.
+    /// SQLite allows one writer at a time. Waiting for a lock is faster than SQLite's own polling.
     func insertOne(_ event: EventGenerator.Event) throws {
         lock.lock()
         defer { lock.unlock() }
@@ -124,7 +124,7 @@ final class SQLiteEvents: EventContestant {
         return UInt64(sqlite3_changes(connection.handle))
     }
 
-    /// A connection of its own, as each thread needs one.
+    /// A second connection, because each thread needs its own.
     func reader() throws -> any EventReader { try SQLiteEvents(path: path, poolBytes: cacheBytes ?? 1 << 30) }
 
     func closeReader() throws { try close() }

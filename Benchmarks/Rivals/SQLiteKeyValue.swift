@@ -10,7 +10,7 @@ final class SQLiteKeyValue: KeyValueContestant {
     private let path: String
     private let connection: SQLiteConnection
     private var insert: SQLiteStatement?
-    /// SQLite writes one at a time; waiting on a lock is kinder to it than its own polling.
+    /// SQLite allows one writer at a time. Waiting for a lock is faster than SQLite's own polling.
     private let lock = NSLock()
 
     init(path: String) throws {
@@ -30,7 +30,7 @@ final class SQLiteKeyValue: KeyValueContestant {
         try insert?.run()
     }
 
-    /// A connection of its own, as each thread needs one.
+    /// A second connection, because each thread needs its own.
     func get(_ data: KeyValueData, _ records: ArraySlice<Int>) throws -> UInt64 {
         let reader = try SQLiteConnection(path: path)
         defer { reader.close() }

@@ -1,5 +1,6 @@
 #if Rivals
-/// SQLite as its documentation says: what ALTER TABLE cannot do is a new table, a copy, and a renaming, in one transaction.
+/// Migrations in SQLite as its documentation describes: for changes that ALTER TABLE does not support, one transaction makes a new table, copies
+/// the rows and renames the table.
 final class SQLiteMigration: MigrationContestant {
     static let contestant = Contestant.sqlite
 

@@ -1,8 +1,8 @@
-/// A store of events that takes part: a table with a unique index on `uid`. Each call is a whole loop.
+/// A contestant with events: a table with a unique index on `uid`. Each call is a whole loop.
 protocol EventReader: AnyObject {
     static var contestant: Contestant { get }
 
-    /// - Parameter poolBytes: The memory for pages that the store may use, where it lets itself be told.
+    /// - Parameter poolBytes: The memory for pages that the store may use, if it has such a setting.
     init(path: String, poolBytes: Int) throws
     /// Inserts all events in one transaction, durable at the end. The n-th event gets key n + 1.
     func load(_ events: [EventGenerator.Event]) throws
@@ -14,17 +14,17 @@ protocol EventReader: AnyObject {
     func countEast() throws -> UInt64
     /// Reads latitude and name of all events with longitude > 37.
     func readEast() throws -> UInt64
-    /// The same, with the name looked at where it lies instead of copied, where that makes a difference.
+    /// The same, but the name is read in place and not copied, if the store supports that.
     func borrowEast() throws -> UInt64
     /// Counts events with magnitude > 5 and a name that ends in "7".
     func countSevens() throws -> UInt64
-    /// The sum over the longitudes of the 20 events with the least; nil where there is no query layer to sort.
+    /// The sum of the 20 smallest longitudes; nil if the store has no query layer to sort with.
     func firstByLongitude() throws -> UInt64?
     /// Commits one new event durably.
     func insertOne(_ event: EventGenerator.Event) throws
     /// A reader of the same store for another thread.
     func reader() throws -> any EventReader
-    /// Ends what `reader` gave, where that is something of its own.
+    /// Closes the result of `reader`, if it is not this store itself.
     func closeReader() throws
     func close() throws
 }
@@ -37,7 +37,7 @@ extension EventReader {
     func closeReader() throws {}
 }
 
-/// One that also changes many events at once.
+/// A contestant that also changes many events in one call.
 protocol EventContestant: EventReader {
     /// Adds 1 to the magnitude of all events with longitude > 37, durably; returns their number.
     func updateEast() throws -> UInt64
@@ -45,13 +45,13 @@ protocol EventContestant: EventReader {
     func deleteEast() throws -> UInt64
 }
 
-/// The value that a loop computes of two attributes, so that both must be read.
+/// The value that a loop computes from two attributes, so that it must read both.
 @inline(__always)
 func eventDigest(_ latitude: Double, _ name: UnsafeRawBufferPointer) -> UInt64 {
     latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)
 }
 
-/// One thread inserts single events, another counts, for a while; returns how many of each per second.
+/// One thread inserts single events while another counts events. Returns the inserts and the counts per second.
 func savesBesideCounts(
     _ store: any EventReader, _ fresh: ArraySlice<EventGenerator.Event>, seconds: Double
 ) throws -> (saves: Double, counts: Double) {

@@ -1,4 +1,4 @@
-/// The rows of the entity `Event`, always the same ones, in the same order.
+/// The rows of the entity `Event`: the same rows in the same order in each run.
 struct EventGenerator: Sequence, IteratorProtocol {
     struct Event {
         var uid: String

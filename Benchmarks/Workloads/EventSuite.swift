@@ -1,4 +1,4 @@
-/// The table rows: one million events with a unique uid, through each store's own door.
+/// The table rows: one million events with a unique uid, through the API of each store.
 struct EventSuite {
     let options: Options
     let folder: Folder

@@ -1,9 +1,9 @@
-/// A store of keys and values that takes part. Each call is a whole loop, so that no call from here is in what is measured.
+/// A contestant with keys and values. Each call is a whole loop, so the measured time contains no calls through the protocol.
 protocol KeyValueContestant: AnyObject {
     static var contestant: Contestant { get }
     static var settings: String { get }
 
-    /// Opens the store at a path, new if there is none.
+    /// Opens the store at a path, or creates it if it does not exist.
     init(path: String) throws
     /// Inserts records in this order in one transaction, durable at the end.
     func load(_ data: KeyValueData, _ order: [Int], isSorted: Bool) throws
@@ -13,9 +13,9 @@ protocol KeyValueContestant: AnyObject {
     func scan() throws -> UInt64
     /// Commits one new record durably.
     func commit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws
-    /// Commits so many records in one transaction, acknowledged before it need be durable.
+    /// Commits records in one transaction that is acknowledged before it is durable.
     func commitBatch(_ data: KeyValueData, _ records: ArraySlice<Int>) throws
-    /// Keeps the log from being emptied from now on, where there is a log.
+    /// Prevents the log, if there is one, from being truncated from now on.
     func holdLog() throws
     func close() throws
 }

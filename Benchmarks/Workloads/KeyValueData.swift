@@ -49,7 +49,7 @@ final class KeyValueData {
     }
 }
 
-/// The value that every contestant's loops compute, so that it must be read.
+/// The digest of a value. The loops of all contestants compute it, so that they must read the value.
 @inline(__always)
 func digest(_ value: UnsafeRawBufferPointer) -> UInt64 {
     value.loadUnaligned(fromByteOffset: 0, as: UInt64.self)

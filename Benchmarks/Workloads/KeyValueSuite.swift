@@ -41,7 +41,7 @@ struct KeyValueSuite {
         }
     }
 
-    /// Each repetition another one begins.
+    /// Each repetition starts with a different contestant.
     private func rotated(_ n: Int) -> [any KeyValueContestant.Type] {
         contestants.indices.map { contestants[($0 + n) % contestants.count] }
     }
@@ -87,7 +87,7 @@ struct KeyValueSuite {
                 defer { try? store.close() }
                 return try store.get(data, [data.count / 2])
             }
-            // The first one warms up.
+            // The first run is a warm-up.
             if attempt > 0 { results.add("E9", type.contestant, seconds * 1e6) }
             results.check("E9", type.contestant, sum)
         }
@@ -152,7 +152,7 @@ struct KeyValueSuite {
         results.check("E7", contestant, try store.scan())
     }
 
-    /// A copy of the store as it lies on the disk in the middle of its life is what a crash leaves.
+    /// Copies the files of an open store, as after a crash, and measures the opening of the copy.
     private func recovery(_ type: any KeyValueContestant.Type, _ results: inout Results) throws {
         let store = try type.init(path: try folder.empty("\(type.contestant.rawValue)-log"))
         try store.holdLog()

@@ -5,7 +5,7 @@ import Testing
 
 /// Maliciously crafted stores: their checksums are correct and their numbers are not.
 @Suite struct HostileTests {
-    @Test("a store that was taken apart and put together again is sound", arguments: [true, false])
+    @Test("a store that was split into its parts and written again is sound", arguments: [true, false])
     func theSoundStoreIsAccepted(isClosed: Bool) throws {
         let image = (isClosed ? HostileStore.closed : HostileStore.unclosed).image
         let fileSystem = MemoryFileSystem()
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// A sample; the harness runs all of them.
-    @Test("numbers at their extremes give an answer or an error by name", arguments: HostileField.Kind.allCases)
+    @Test("numbers at their extremes give a result or a named error", arguments: HostileField.Kind.allCases)
     func extremesAreSurvived(_ kind: HostileField.Kind) throws {
         var number = 0
         for store in [HostileStore.closed, HostileStore.unclosed] {
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// The largest accepted numbers: the store never writes a number that it would refuse.
-    @Test("a store at the end of its numbers says so and stays as it is", arguments: [
+    @Test("a store whose numbers reach their maximum throws an error and does not change", arguments: [
         (80, 1 << 62 - 1), (88, 1 << 62 - 1), (56, 1 << 62 - 1), (64, 1 << 62 - 8192), (152, 9_999_999_999_999_999), (152, 10_000_000_000_000_000),
     ] as [(Int, UInt64)])
     func theLastNumbersAreNotPassed(_ offset: Int, _ value: UInt64) throws {

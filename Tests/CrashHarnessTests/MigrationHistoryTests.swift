@@ -7,14 +7,14 @@ import Testing
 
 /// Chains of random versions, compared with the simple migration of plain objects.
 @Suite struct MigrationHistoryTests {
-    @Test("MIG-2: random chains of versions keep what the naive migration keeps", arguments: 1 ... 16 as ClosedRange<UInt64>)
+    @Test("MIG-2: random chains of versions give the same objects as a simple migration in memory", arguments: 1 ... 16 as ClosedRange<UInt64>)
     func chainsOfVersionsKeepObjects(seed: UInt64) throws {
         let history = try MigrationHistory(seed: seed)
         for _ in 0 ..< 5 { try history.step() }
         #expect(history.migrations == 5)
     }
 
-    @Test("MIG-2: a random chain never goes back to a version that the store has left, which would be refused")
+    @Test("MIG-2: a random chain never returns to an earlier version of the store, which would be refused")
     func chainsOfVersionsGoForward() throws {
         var version = RandomVersion(seed: 748000502663)
         var chain = [try version.model().versionChecksum]

@@ -74,7 +74,7 @@ import Testing
         #expect(try Self.run(FlipMode.self, ["--seed", "1", "--count", "2500"]) == 0)
     }
 
-    @Test("Processes killed at engine and at object-graph level keep what they acknowledged", arguments: [2, 3])
+    @Test("Stores of processes killed at engine and at object-graph level have all acknowledged commits", arguments: [2, 3])
     func killedProcessesKeepWhatTheyAcknowledged(seed: Int) throws {
         #expect(try Self.run(KillMode.self, ["--seed", "\(seed)", "--count", "8"]) == 0)
     }
@@ -84,12 +84,12 @@ import Testing
     }
 
     /// Every fourth seed uses the object graph.
-    @Test("Engine and object graph do what plain models say", arguments: [(1, 4000), (2, 4000), (8, 4000), (3, 200), (7, 200)])
+    @Test("Engine and object graph give the results of simple reference models", arguments: [(1, 4000), (2, 4000), (8, 4000), (3, 200), (7, 200)])
     func answersAreThoseOfAModel(seed: Int, count: Int) throws {
         #expect(try Self.run(DifferentialMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
-    @Test("Numbers of blocks at their extremes, with checks made right, give an answer or an error by name")
+    @Test("Numbers of blocks at their extremes, with valid checksums, give a result or a named error")
     func hostileBlocksAreTaken() throws {
         #expect(try Self.run(HostileMode.self, ["--seed", "1", "--count", "500"]) == 0)
     }

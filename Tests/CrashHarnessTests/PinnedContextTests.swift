@@ -16,7 +16,7 @@ import Testing
     /// reopen
     ///                     reads, moves
     /// ```
-    @Test("QGN-4, SAV-12: a pinned context reads its state until the store is opened again, then says what to do, and can be moved",
+    @Test("QGN-4, SAV-12: a pinned context reads its state until the store is opened again, then throws an error with the remedy, and can be moved",
           arguments: TwoStoreFaultTrial.Fault.allCases.filter { $0 != .isFull })
     func bystander(fault: TwoStoreFaultTrial.Fault) throws {
         let disk = SimulatedDisk()

@@ -4,7 +4,7 @@ import Testing
 
 /// The plug-in ends and does not trap, whatever the source: the compiler also expands macros of files that are being written.
 @Suite struct FuzzTests {
-    /// Each seed mutates the corpus in another way; a failure names it.
+    /// Each seed mutates the corpus in a different way; a failure prints the seed.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func mutatedSourceIsAnsweredInTime(seed: UInt64) {
         var mutation = Mutation(seed: seed)
@@ -75,7 +75,7 @@ struct Mutation {
         "\n", "var ", "let ", "->", "é", "🙂", "\u{0}", "#if ", "#endif", "didSet", "&", "-",
     ].map { Array($0.utf8) }
 
-    /// The source with up to six pieces taken out, put in or doubled.
+    /// The source with up to six pieces removed, inserted or duplicated.
     mutating func mutated(_ source: String) -> String {
         var bytes = Array(source.utf8)
         for _ in 0...next(below: 6) {

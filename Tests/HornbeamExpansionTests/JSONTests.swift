@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-/// The plug-in answers what the compiler asks, and says so when it cannot.
+/// The plug-in responds to the requests of the compiler, and responds with an error to an invalid request.
 @Suite struct AnswerTests {
     @Test func theVersionOfTheProtocolIsAnswered() {
         let response = Response(to: Request(Array(#"{"getCapability":{"capability":{"protocolVersion":9}}}"#.utf8)))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamExpansion
 
-/// The scanner reads the corpus as it is meant, alone and all together.
+/// The scanner finds the expected declarations of the corpus, one by one and all together.
 @Suite struct ScannerTests {
     @Test func theCorpusHoldsAtLeast300Declarations() { #expect(Corpus.members.count >= 300, "\(Corpus.members.count)") }
 

@@ -28,7 +28,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: files.map { ($0.name, $0.text) })
     }
 
-    @Test("GEN-1, GEN-2: a class by macro says all that the model says")
+    @Test("GEN-1, GEN-2: a class in the macro form declares all parts of the model")
     func macroStyle() throws {
         let files = try files(.macro)
         #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HornbeamSimulation
 
-/// The simulator itself: what it forgets, and that it forgets enough.
+/// The simulated disk itself: a crash loses unsynced writes, and never synced ones.
 @Suite struct SimulatedDiskTests {
     /// The contents of `f` in every image of a disk, as text; "-" where there is no file.
     func images(_ disk: SimulatedDisk, atEnd: Bool = true) throws -> Set<String> {

@@ -184,7 +184,7 @@ final class MemoryObject: KeyedValues {
     }
 }
 
-/// Requests as tests write them, validated on the way in.
+/// Fetches in the form that tests write them; each request is validated first.
 extension StoreSnapshot {
     func validated(_ request: FetchDescription) throws -> ValidatedFetch { try ValidatedFetch(request, in: schema.model) }
 

@@ -38,7 +38,7 @@ import Testing
         #expect(book.contains("public"))
     }
 
-    @Test("GEN-1: files that were written by hand are kept")
+    @Test("GEN-1: files that were written by hand are not overwritten")
     func handWrittenFilesAreKept() async throws {
         let path = try model()
         let output = folder.path("Generated")
@@ -50,7 +50,7 @@ import Testing
         #expect(try String(contentsOfFile: output + "/Author.swift", encoding: .utf8) == author)
     }
 
-    @Test("GEN-2: a store gives the same classes as the model that it was made with")
+    @Test("GEN-2: the classes generated from a store equal those generated from its model")
     func storeGivesClasses() async throws {
         let path = try model()
         let store = folder.path("Shop.hornbeam")

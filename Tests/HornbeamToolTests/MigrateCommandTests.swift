@@ -46,7 +46,7 @@ import Testing
         return try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Note")).map { try $0.value(forKey: key) }
     }
 
-    @MainActor @Test("MIG-13, MIG-14: a store goes over the versions of an Xcode bundle to the marked one; a dry run changes nothing")
+    @MainActor @Test("MIG-13, MIG-14: a store is migrated over the versions of an Xcode bundle to the current one; a dry run changes nothing")
     func bundleIsAChain() async throws {
         let bundle = try makeBundle()
         let store = try makeStore("\(bundle)/Notes.xcdatamodel")
@@ -60,7 +60,7 @@ import Testing
         #expect(try contents(store, "draft") == [.null])
     }
 
-    @MainActor @Test("MIG-13, MIG-14: a store goes over the JSON models of a folder to the last one")
+    @MainActor @Test("MIG-13, MIG-14: a store is migrated over the JSON models of a folder to the last one")
     func folderIsAChain() async throws {
         let bundle = try makeBundle()
         let store = try makeStore("\(bundle)/Notes.xcdatamodel")

@@ -5,7 +5,7 @@ import Testing
 @testable import HornbeamTool
 
 @Suite struct MigrationDemoTests {
-    @Test("MIG-11: the demo brings a copy of its store to a second version, and leaves the store as it is")
+    @Test("MIG-11: the demo migrates a copy of its store to a second version, and does not change the store")
     func copyIsMigrated() throws {
         let folder = TemporaryFolder()
         let path = folder.path("Packages.hornbeam")

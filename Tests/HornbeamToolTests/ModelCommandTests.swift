@@ -93,7 +93,7 @@ import Testing
             """)
     }
 
-    @Test("MDL-11: what is not JSON, or no model, is told with its line", arguments: [
+    @Test("MDL-11: invalid JSON, and JSON that is not a model, are reported with the line", arguments: [
         ("{\n  \"hornbeamModel\": 1,\n  \"entities\": [}\n}", "FOLDER/Shop.json:3: error: The model file cannot be read: it is not JSON."),
         ("{\n  \"hornbeamModel\": 1,\n  \"entities\": [\n    { \"name\": \"A\" },\n    { \"nam\": \"B\" }\n  ]\n}",
             "FOLDER/Shop.json:5: error: The model file cannot be read at entities[1]: “nam” is not a member here (did you mean “name”?)."),
@@ -141,7 +141,7 @@ import Testing
         #expect(try ModelFile(store).issues() == [])
     }
 
-    @MainActor @Test("the command ends with 0, 1 and 2 as the others do, and overwrites nothing")
+    @MainActor @Test("the command has the exit codes 0, 1 and 2 like the other commands, and overwrites nothing")
     func statuses() async throws {
         let path = try bundle()
         let output = folder.path("out.json")

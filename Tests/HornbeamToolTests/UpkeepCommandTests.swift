@@ -8,7 +8,7 @@ import Testing
 @Suite struct UpkeepCommandTests {
     private let folder = TemporaryFolder()
 
-    @Test("a store is backed up, compacted, checked and salvaged by commands, which refuse what they cannot do")
+    @Test("commands back up, compact, check and salvage a store, and report errors")
     @MainActor func commands() async throws {
         let path = folder.path("Packages.hornbeam")
         try CatalogueModel.open(at: path).close()

@@ -93,7 +93,7 @@ struct CaseModelTests {
         }
     }
 
-    @Test("MDL-7: every model of a real app survives JSON, and is usable or says why not")
+    @Test("MDL-7: every model of a real app survives JSON, and is valid or has an error with the reason")
     func everyModelSurvivesJSON() throws {
         var unusable = 0
         defer { print("cases models: \(CaseModels.findings.count) read, linted and brought through JSON, \(unusable) of them with errors") }

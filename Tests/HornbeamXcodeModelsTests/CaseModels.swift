@@ -1,6 +1,6 @@
 import Foundation
 
-/// Model files of real apps beside the package, and what an independent reader found in each.
+/// Model files of real apps, stored beside the package, with the content that an independent reader found in each.
 enum CaseModels {
     static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -107,7 +107,7 @@ import Testing
         return try XcodeModel(contents: Data(text.utf8), file: "Shop.xcdatamodel/contents")
     }
 
-    @Test("MDL-11: the linter finds what Xcode lets through, all at once, with file, line and a hint")
+    @Test("MDL-11: the linter finds all problems that Xcode accepts in one run, with file, line and a hint")
     func linterFindsEverything() throws {
         let model = try changed([
             ("inverseName=\"books\" inverseEntity=\"Author\"", "inverseName=\"boks\" inverseEntity=\"Author\""),
@@ -187,7 +187,7 @@ import Testing
         ])
     }
 
-    @Test("ATT-4: a number with something behind it is left out and told, not cut", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
+    @Test("ATT-4: a default number followed by other text is omitted and reported, not truncated", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
     func cutNumbersAreTold(_ text: String) throws {
         let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])
         #expect(
@@ -221,7 +221,7 @@ import Testing
         #expect(error?.code == .malformedModelFile)
     }
 
-    @Test("ATT-9: what the editor writes, limits and patterns and defaults, are rules of the model", arguments: [
+    @Test("ATT-9: limits, patterns and defaults that the editor writes are rules of the model", arguments: [
         ("Book", "pages", .int(0), 1620), ("Book", "pages", .int(20_001), 1610), ("Review", "stars", .int(6), 1610),
         ("Book", "title", "", 1670), ("Book", "title", .string(String(repeating: "x", count: 201)), 1660),
         ("Book", "title", "two\nlines", 1680), ("Book", "created", .date(.distantPast), 1640), ("Author", "name", .null, 1570),
@@ -238,7 +238,7 @@ import Testing
         #expect(entity != "Book" || key != "pages" || property.defaultValue == 1)
     }
 
-    @Test("MDL-1 (1.29, 8): flags of a fetch request that are not written have the API's defaults, and a mixture is told")
+    @Test("MDL-1 (1.29, 8): missing flags of a fetch request have the API's defaults, and a mixture is reported")
     func missingFlagsAreTold() throws {
         let some = try changed([("fetchLimit=\"20\"", "fetchLimit=\"20\" includeSubentities=\"NO\" returnObjectsAsFaults=\"YES\"")])
         let template = try #require(some.definition.fetchRequestTemplates.first)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Documents lead where they say, and the code in the README is code.
+/// Links of documents lead to existing targets, and the Swift code of documents is compiled.
 @Suite struct DocumentRules {
     @Test func everyLinkLeadsSomewhere() {
         let broken = Repository.documents.flatMap { document in
@@ -41,7 +41,7 @@ import Testing
         #expect(Markdown.anchor("The engine's `Door`, in 3 steps") == "the-engines-door-in-3-steps")
     }
 
-    /// Each Swift block of a document is compiled and run: it stands between markers in a test or in the outside package too. Code of other
+    /// Each Swift block of a document is compiled and run: it equals the code between markers in a test or in the outside package. Code of other
     /// libraries and fragments that show a signature have a comment on the line before.
     @Test func everySwiftBlockIsASnippetOfATest() {
         let snippets = Set(Snippets.all.map(\.text))

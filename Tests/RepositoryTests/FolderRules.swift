@@ -43,7 +43,7 @@ import Testing
     }
 }
 
-/// A module whose folders the document puts in order.
+/// A module whose folders are listed in order in the document.
 struct Module: CustomTestStringConvertible, Sendable {
     let name: String
     /// The folders from the bottom up; "." for files beside them.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Docs/Features.md` is the inventory: every handle that is used has a row there, and every row says truly where it is shown.
+/// `Docs/Features.md` is the inventory: every handle that is used has a row there, and the suites of each row have tests for its handle.
 @Suite struct HandleRules {
     /// One row of the inventory.
     struct Row: Sendable {
@@ -29,7 +29,7 @@ import Testing
         return found
     }()
 
-    /// What the lines of the document of deviations are about.
+    /// The handles of each entry in the document of deviations.
     private static let deviations: [String] = (TextFile("Docs/Deviations.md")?.lines ?? []).compactMap { line in
         line.firstMatch(of: /^- \*\*([^*]*)\*\*/).map { String($0.1) }
     }

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each module knows only the ones below it. The table is the one of `Docs/Architecture.md`.
+/// Each module imports only the modules below it. The table equals the one in `Docs/Architecture.md`.
 @Suite struct ImportRules {
     private static let system: Set<String> = [
         "Foundation", "FoundationEssentials", "Synchronization", "Observation", "Dispatch", "Glibc", "Musl", "Darwin",

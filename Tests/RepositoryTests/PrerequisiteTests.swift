@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Scripts/prerequisites.sh` on machines that are made up: a folder of small scripts takes the place of the commands.
+/// `Scripts/prerequisites.sh` on simulated machines: a folder of small scripts replaces the commands.
 @Suite struct PrerequisiteTests {
     @Test func nothingIsInstalledWhereNothingIsMissing() throws {
         let machine = try Machine(hasHeader: true)
@@ -74,12 +74,12 @@ import Testing
     }
 }
 
-/// A machine with the commands that a test gives it, each of which notes its calls.
+/// A simulated machine with the commands that a test defines. Each command records its calls.
 private final class Machine {
     struct Outcome: Equatable {
         let status: Int32
         let output: String
-        /// The commands that were called and what with, those that only look left out.
+        /// The commands that were called, with their arguments, without those that only read.
         let calls: [String]
     }
 

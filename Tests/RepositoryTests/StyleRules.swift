@@ -53,7 +53,7 @@ import Testing
         #expect(found == [])
     }
 
-    /// A reason stands on the same line or in a comment on the line above.
+    /// The reason is on the same line or in a comment on the line above.
     @Test func everyPromiseToTheCompilerHasItsReason() {
         let promises = ["@unchecked " + "Sendable", "nonisolated(" + "unsafe)"]
         let bare = Repository.swiftFiles.flatMap { file in
@@ -64,7 +64,7 @@ import Testing
         #expect(bare == [])
     }
 
-    /// `preconditionFailure` says nothing in release builds; `misuse` prints its sentence in all.
+    /// `preconditionFailure` prints no message in release builds; `misuse` prints its message in all builds.
     @Test func mistakesOfProgramsEndWithASentenceInEveryBuild() {
         let silent = Repository.sourceFiles.filter { $0.module == "Hornbeam" && !$0.path.hasSuffix("ObjectRegistry.swift") }.flatMap { file in
             file.lines.indices.filter { index in

@@ -1,6 +1,6 @@
 import Testing
 
-/// Code that the compiler does not check stands in few files, each with its reason.
+/// Code that the compiler does not check is in few files, each with its reason.
 ///
 /// All modules of the products are built with `.strictMemorySafety()`, so that each unsafe expression is marked too.
 @Suite struct UnsafeRules {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BackupTests {
     private let oracle = EngineOracle(transactions: 130)
 
-    @Test("a backup is the state of the last commit, wherever the log and the checkpoints stand", arguments: 1...60)
+    @Test("a backup has the state of the last commit, for all positions of the log and the checkpoints", arguments: 1...60)
     func backupsHoldTheLastCommit(_ transactions: UInt64) throws {
         let disk = MemoryFileSystem()
         let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
@@ -84,7 +84,7 @@ import Testing
                 == "notAStore: The folder contains files already. Choose another path. [copy.hornbeam]")
     }
 
-    @Test("a backup that cannot write leaves the store as it is, and nothing at its own path", arguments: [FileSystemCall.create, .write, .sync, .rename])
+    @Test("a backup that cannot write changes nothing in the store and leaves no file at its path", arguments: [FileSystemCall.create, .write, .sync, .rename])
     func failuresLeaveNothing(_ call: FileSystemCall) throws {
         for index in 0..<12 {
             let disk = SimulatedDisk()
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("the first writer of a copy whose name may not be durable makes it so, later ones need not")
+    @Test("the first writer of a copy syncs the copy's name, which may not be durable; later writers do not")
     func theNameOfACopyIsMadeDurable() throws {
         let faults = FaultInjector(SimulatedDisk())
         let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)

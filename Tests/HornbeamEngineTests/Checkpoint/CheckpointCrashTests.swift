@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// Every call fails once; the checkpoint is given up, done again in new files, and nothing is lost on the way.
+    /// Every call fails once; the checkpoint is abandoned and written again to new files, and no commit is lost.
     @Test(arguments: [
         FaultRule.Effect.fail(.inputOutput), .fail(.full), .short, .failSyncKeepingNew, .failSyncRevertingToOld,
     ])

@@ -1,7 +1,7 @@
 import Testing
 @testable import HornbeamEngine
 
-/// The format's document and its code say the same: the example's bytes are decoded, and made again.
+/// The document of the format agrees with the code: the bytes of the example are decoded and encoded again.
 @Suite struct FileFormatDocumentTests {
     let blocks: [String: Substring]
 

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// A store that counts how often the log was given something ahead, and what was the newest version then.
+    /// A store that counts the log-first writes, and records the newest version at each of them.
     private final class WatchedStore {
         let disk: SimulatedDisk
         let faults: FaultInjector
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("what is in the log and cannot be carried out poisons the store, and is there when it is opened again")
+    @Test("a logged change that cannot be applied poisons the store, and is present when the store is opened again")
     func whatCannotBeCarriedOutIsNotLost() throws {
         let watched = try WatchedStore()
         let index = watched.index
@@ -215,7 +215,7 @@ import Testing
         return try (0..<root.count).map { try pool.child(root, $0) }
     }
 
-    @Test("who comes meanwhile waits, builds on what went ahead, and is in the log after it", arguments: [false, true])
+    @Test("a transaction that begins during a log-first commit waits, builds on this commit, and follows it in the log", arguments: [false, true])
     func othersQueueBehindOneThatWentAhead(syncFails: Bool) throws {
         let watched = try WatchedStore()
         let index = watched.index
@@ -295,7 +295,7 @@ import Testing
         #expect(try Self.keys(TestStore(fileSystem: watched.disk.copy()).engine.snapshot(), index) == [[1], [2]])
     }
 
-    @Test("a commit that was promised for later is durable with the one that goes ahead after it")
+    @Test("a lazy commit is durable together with the log-first commit that follows it")
     func lazyCommitsBeforeItAreSyncedWithIt() throws {
         let watched = try WatchedStore()
         let index = watched.index

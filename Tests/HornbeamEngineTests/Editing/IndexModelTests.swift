@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// An index beside a sorted array: whatever is done to both, both answer alike.
+/// An index and a sorted array have equal content after the same random operations.
 @Suite struct IndexModelTests {
     struct Shape: Sendable, CustomTestStringConvertible {
         var pageSize: Int

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Leaves whose rows or keys take more room when they are rebuilt than they took before.
+/// Leaves whose rows or keys need more space after a rebuild than before.
 @Suite struct LeafGrowthTests {
     @Test(arguments: [512, 1024, 16384])
     func rowsThatGrowWithANewLayoutTakeAsManyPagesAsTheyNeed(_ pageSize: Int) throws {

@@ -141,7 +141,7 @@ import Testing
         #expect(try store.engine.snapshot().table(tree).count == 9)
     }
 
-    /// The first case has so many leaves that replaced pages are taken out of the pool; a reader of the state before is not harmed.
+    /// The first case has so many leaves that replaced pages are removed from the pool; a reader of the previous state still reads them.
     @Test(arguments: [(512, 2, 13_000), (512, 50, 2500), (512, 1, 2500), (4096, 3, 2500), (16384, 2, 2500)])
     func entriesOfRowsGoWhereverTheyStand(_ pageSize: Int, _ part: Int, _ count: UInt64) throws {
         var random = SplitMix(seed: UInt64(pageSize + part))

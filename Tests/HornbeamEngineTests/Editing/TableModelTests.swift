@@ -3,7 +3,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// A table beside a dictionary of rows: whatever is done to both, both answer alike.
+/// A table and a dictionary of rows have equal content after the same random operations.
 @Suite struct TableModelTests {
     typealias Row = OracleRow
 

@@ -127,7 +127,7 @@ import Testing
         #expect(throws: EngineError.self) { try place.fileSystem.remove(place.path("f")) { true } }
     }
 
-    @Test("a hard link to a file that is removed, as a copy of the store may have it, keeps its content")
+    @Test("a hard link to a removed file, as a copy of the store may have one, keeps its content")
     func otherNamesKeepTheirContent() throws {
         let place = try Place(.posix)
         let file = try place.fileSystem.open(place.path("f"), .create)
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Where the file system grants leases, the number of calls shows how the file was removed.
-    @Test("a file that nobody has open gives its room back in pieces, until there is no time for it", arguments: [(1000, 1), (4_000_000, 4), (4_000_000, 2)])
+    @Test("a file that no process has open is truncated in pieces, until the time limit ends", arguments: [(1000, 1), (4_000_000, 4), (4_000_000, 2)])
     func filesGoInPieces(bytes: Int, asked: Int) throws {
         let place = try Place(.posix)
         let descriptor = Glibc.open(place.path("leased"), O_RDWR | O_CREAT, 0o600)
@@ -194,7 +194,7 @@ import Testing
 
     @Test func anotherHolderOfTheLockIsNamedAsSuch() throws {
         let place = try Place(.posix)
-        // Another open file description stands for another process: the lock belongs to the description.
+        // Another open file description acts as another process, because the lock belongs to the description.
         let descriptor = open(place.path("lock"), O_RDWR | O_CREAT, 0o600)
         defer { close(descriptor) }
         var request = flock()
@@ -305,7 +305,7 @@ import Testing
         for type in ["ext4", "proc", "tmpfs", "fuse.ntfs"] { #expect(!PosixFileSystem.isServedByNetwork(type)) }
         let place = try Place(.posix)
         #expect(PosixFileSystem().networkFileSystem(of: place.path("new")) == nil)
-        // Of no type that is known by its number, so that the list of mounts is asked.
+        // The number of the file system's type is unknown, so the list of mounts is read.
         #expect(PosixFileSystem().networkFileSystem(of: "/proc/self") == nil)
         #expect(PosixFileSystem().networkFileSystem(of: "/no/such/folder") == nil)
     }
@@ -332,7 +332,7 @@ import Testing
         #expect(try read(file, 9, at: 15_000) == [3, 3])
     }
 
-    /// A device is no file that could be written back; nor can this one be synced, and that is what is reported.
+    /// A device cannot be written back like a file. It cannot be synced either; this error is reported.
     @Test func whatCannotBeWrittenBackIsSynced() throws {
         let file = try PosixFileSystem().open("/dev/null", .readWrite)
         #expect(message { try file.writeBack() } == """
@@ -340,7 +340,7 @@ import Testing
             """)
     }
 
-    /// A child that was forked shares the parent's descriptors; what it wrote would land in the parent's store.
+    /// A forked child shares the parent's descriptors, so its writes would change the parent's store.
     @Test func aForkedChildIsRefused() throws {
         typealias Fork = @convention(c) () -> pid_t
         let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)

@@ -5,7 +5,7 @@ import Testing
 
 /// Writing a piece at a time beside commits.
 @Suite struct PiecesTests {
-    /// A file that notes what is asked of it.
+    /// A file that records its calls.
     private final class NotingFile: File {
         enum Call: Equatable {
             case write(Range<Int>)

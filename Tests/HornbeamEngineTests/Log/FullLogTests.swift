@@ -13,7 +13,7 @@ import Testing
 
     /// The log's writes fail from some call on for a while; then the store is used further. Half of a small group's block is all of
     /// the group: it counts as written.
-    @Test("a group that finds no room is refused, the store goes on, and no crash brings the group back",
+    @Test("a group that finds no space is refused, the store continues, and no crash restores the group",
         arguments: Refusal.allCases, [false, true])
     func aRefusedGroupIsWithdrawn(refusal: Refusal, isSticky: Bool) throws {
         var refused = 0
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("half of a group of several blocks is withdrawn, and the next group takes its place")
+    @Test("a group of several blocks of which half was written is withdrawn, and the next group overwrites it")
     func halfAGroupIsWithdrawn() throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
@@ -88,7 +88,7 @@ import Testing
         try store.engine.close()
     }
 
-    @Test("a delete takes the reserve's room when its own group finds none")
+    @Test("a delete uses the space of the reserve when its group finds no other space")
     func deletesTakeTheReserve() throws {
         let faults = FaultInjector(MemoryFileSystem())
         let store = try TestStore(fileSystem: faults) { $0.reserveBytes = 64 << 10 }

@@ -58,7 +58,7 @@ import Testing
         #expect(end.mark == writer.end)
     }
 
-    @Test("storage.log.007: a log goes on after it was opened again")
+    @Test("storage.log.007: a log continues after it was opened again")
     func appendAfterReopening() throws {
         var expected: [String] = []
         for round in 0..<5 {

@@ -74,7 +74,7 @@ import Testing
         enumerator.randomImagesPerPoint = 1
         enumerator.stride = 4
         _ = try enumerator.crash(disk) { try LogOracle.verify($0) }
-        // The same process reopens what its cache shows: a prefix, whatever the failed sync left in it.
+        // The same process opens the log that its cache contains: a prefix of the commits, for every outcome of the failed sync.
         let (_, end) = try LogOracle(fileSystem: disk, disk: nil).replay()
         #expect(end.mark.position >= writer.durable)
     }

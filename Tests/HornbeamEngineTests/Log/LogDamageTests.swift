@@ -2,7 +2,7 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// Damage to a log that was written in full: an error or a correct answer, never a silently shorter history.
+/// Damage to a complete log gives an error or the correct content, and never silently loses the last commits.
 @Suite struct LogDamageTests {
     /// Three segments of a log with every commit acknowledged.
     static func makeDisk() throws -> (SimulatedDisk, LogWriter) {

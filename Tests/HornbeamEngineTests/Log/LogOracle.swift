@@ -1,7 +1,7 @@
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// Commits whose content follows from their number, so that any prefix of them can be told from anything else.
+/// Commits whose content follows from their number, so that a test recognises any prefix of them.
 struct LogOracle {
     static let store = StoreIdentifier(high: 11, low: 22)
     let fileSystem: any FileSystem

@@ -22,7 +22,7 @@ import Testing
         return (0..<100_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }()
 
-    /// A payload that differs from number to number, of zeros but for its first bytes if it is to be compressible.
+    /// A payload that differs for each number. A compressible payload is zero after its first bytes.
     static func record(_ number: UInt64, bytes: Int, compressible: Bool = true) -> TransactionRecord {
         var payload: [UInt8] = []
         while payload.count < bytes {
@@ -107,7 +107,7 @@ import Testing
         let writer = try writer(options: Self.options(64 << 10, largest: 64 << 10))
         #expect(!writer.needsPreparedSegment, "a log that is only read is not written to")
         for number in 1...8 {
-            // A group takes two blocks, the header one: eight groups are more than half of sixteen blocks.
+            // A group has two blocks and the header one: eight groups are more than half of sixteen blocks.
             #expect(!writer.needsPreparedSegment, "group \(number)")
             _ = try writer.append([Self.record(UInt64(number), bytes: 4096, compressible: false)])
             if number == 4 { break }

@@ -16,7 +16,7 @@ import Testing
         try oracle.createFolder()
     }
 
-    /// A writer whose first segment is full but for less than a group, and the number of its last commit.
+    /// A writer whose first segment has less space left than a group needs, and the number of its last commit.
     private func writerAtTheEndOfASegment() throws -> (LogWriter, UInt64) {
         let writer = try oracle.makeWriter()
         for number in UInt64(1)...2 {
@@ -29,7 +29,7 @@ import Testing
         return (writer, 2)
     }
 
-    /// A transaction that a segment of the least length has no room for.
+    /// A transaction that does not fit into a segment of the minimum length.
     private static func large(_ number: UInt64, bytes: Int = 60_000) -> TransactionRecord {
         TransactionRecord(number: TransactionNumber(number), payload: (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
     }
@@ -133,7 +133,7 @@ import Testing
         Issue.record("Making a segment takes more calls than were tried.")
     }
 
-    /// Where the second half of segments is held back for those who free room, the group that a segment was made for still gets it.
+    /// The second half of a segment is reserved for commits that free space, but the group for which the segment was made may use it.
     @Test func aSegmentTakesTheGroupItWasMadeFor() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
         try writer.prepareSegment()

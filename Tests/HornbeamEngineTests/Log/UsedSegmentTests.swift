@@ -49,7 +49,7 @@ import Testing
         return numbers
     }
 
-    @Test("once there are enough segments no file is made or unlinked any more, and all that was logged comes back", arguments: [1, 2, 4])
+    @Test("when there are enough segments no file is created or unlinked any more, and replay restores all logged changes", arguments: [1, 2, 4])
     func segmentsAreUsedAgain(_ atOnce: UInt64) throws {
         let writer = try writer()
         var last = try fill(writer, segments: atOnce + 1)
@@ -67,7 +67,7 @@ import Testing
         #expect(writer.currentSegment?.rawValue == 6 * atOnce + 1)
     }
 
-    /// With one salt for all segments too, what a segment held in its earlier life is no part of the log and proves nothing.
+    /// Even if all segments have one salt, the old content of a recycled segment is not part of the log and proves nothing.
     @Test func whatRemainsInAUsedSegmentIsNotTheLogs() throws {
         let writer = try writer()
         let last = try fill(writer, segments: 3)
@@ -135,7 +135,7 @@ import Testing
         #expect(!writer.releaseRecycledSegments(), "none is left")
     }
 
-    @Test("a segment that cannot be taken again is replaced by a new file", arguments: [FileSystemCall.rename, .open, .write])
+    @Test("a segment that cannot be recycled is replaced by a new file", arguments: [FileSystemCall.rename, .open, .write])
     func failuresCostOneSegment(_ call: FileSystemCall) throws {
         let writer = try writer()
         let last = try fill(writer, segments: 3)

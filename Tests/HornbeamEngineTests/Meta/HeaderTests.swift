@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Headers whose check is right and whose fields are not: each is refused by the name of the field.
+/// Headers with a valid checksum and an invalid field: each is refused with an error that names the field.
 @Suite struct HeaderTests {
     @Test(arguments: [
         (LogSegmentHeader.versionOffset, UInt64(3), LogFault.newer(3)),

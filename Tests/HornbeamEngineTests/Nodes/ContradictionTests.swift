@@ -2,10 +2,10 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Pages whose checksums are right and whose contents contradict themselves: what a mistake of ours or a forger would
-/// leave. Each check is shown to find what it is for.
+/// Pages with valid checksums and contradictory contents, as a bug or a forger could write them. The tests show that
+/// each check finds its contradiction.
 @Suite struct ContradictionTests {
-    /// Something wrong in a page, and what is said of it.
+    /// A contradiction in a page, and the message that describes it.
     struct Case: Sendable, CustomTestStringConvertible {
         var page: TreeSample.Place
         var name: String

@@ -43,7 +43,7 @@ import Testing
         _ = try enumerator.crash(disk, verify: oracle.judge)
     }
 
-    @Test("a process killed with the cache kept loses nothing to a power failure while the next one recovers")
+    @Test("a power failure during the recovery after a killed process loses no commit")
     func killsThatKeepTheCacheLoseNothing() throws {
         let oracle = EngineOracle(transactions: 8)
         let disk = SimulatedDisk()

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("without the hint a reader throws and shows no older version, and the writer's own backup is whole", arguments: Loss.allCases)
+    @Test("without the hint a reader throws and shows no older version, and the writer's own backup is complete", arguments: Loss.allCases)
     func aLostNoteIsNotGuessed(_ loss: Loss) throws {
         let writer = try makeWriter(commits: 5)
         let reader = try makeReader()
@@ -91,7 +91,7 @@ import Testing
         try again.close()
     }
 
-    @Test("a reader beside which a writer is opened shows no commit that is not durable, wherever that happens")
+    @Test("a reader shows only durable commits, at whatever moment a writer opens the store")
     func aWriterThatComesMeanwhileIsNoticed() throws {
         var call = 0
         var isDone = false
@@ -117,7 +117,7 @@ import Testing
         #expect(call > 3)
     }
 
-    @Test("a reader that starts again does not go back behind what it has seen")
+    @Test("a reader that starts again shows no older state than before")
     func aRestartDoesNotGoBack() throws {
         let writer = try makeWriter(commits: 3)
         let seen = try #require(writer.state.withLock { $0.log }).durable

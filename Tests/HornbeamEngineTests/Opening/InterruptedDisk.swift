@@ -2,7 +2,7 @@ import HornbeamThreads
 
 @testable import HornbeamEngine
 
-/// A file system on which something else happens before a certain call: what another process does meanwhile.
+/// A file system that runs a closure before a given call, as if another process acted at this moment.
 final class InterruptedDisk: FileSystem {
     private struct State {
         var calls = 0
@@ -17,7 +17,7 @@ final class InterruptedDisk: FileSystem {
     private let state: Guarded<State>
     private let whenWritingBegins: @Sendable () -> Void
 
-    /// Does something each time that the device is let begin to write.
+    /// Runs a closure each time the device is asked to start writing.
     init(_ inner: any FileSystem, whenWritingBegins: @escaping @Sendable () -> Void) {
         self.inner = inner
         self.whenWritingBegins = whenWritingBegins

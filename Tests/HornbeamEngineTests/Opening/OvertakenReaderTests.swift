@@ -18,7 +18,7 @@ import Testing
         return EngineOracle(transactions: 400, bigEvery: 1000, options: options)
     }()
 
-    /// A store that is being written, and what is to be known of it.
+    /// A store that a writer changes, with its expected content.
     private final class Written: Sendable {
         let disk = MemoryFileSystem()
         let engine: Engine
@@ -79,7 +79,7 @@ import Testing
         #expect(written.faults.count(of: [.remove], kind: .log) - unlinked < 10)
     }
 
-    @Test("a reader that opens while segments are used again is never behind", arguments: [(1, 30), (3, 12)])
+    @Test("a reader that opens while segments are recycled shows all commits acknowledged before", arguments: [(1, 30), (3, 12)])
     func openingReaders(_ times: Int, _ count: UInt64) throws {
         try interruptEverywhere("opening", times: times, by: count) { written, call, interrupted in
             let disk = interrupted(written, call)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// It opens whatever it can read, and takes what is used again for no damage.
+    /// The reader opens a state that it can read, and reports no damage for recycled segments.
     @Test func readersOfWhatCanBeRead() throws {
         try interruptEverywhere("opening what can be read", by: 30) { written, call, interrupted in
             let disk = interrupted(written, call)

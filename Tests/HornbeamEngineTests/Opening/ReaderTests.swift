@@ -149,7 +149,7 @@ import Testing
         try PosixFileSystem().createDirectory(parent(ofPath: path))
         let folder = OwnedFolder(parent(ofPath: path))
         defer { folder.remove() }
-        // On a thread of its own: tests that block take all threads of the tasks.
+        // Uses a thread of its own, because tests that block would occupy all threads of the task pool.
         let readings = Readings()
         DispatchQueue.global().async {
             let result = Result { try Self.readUntilTheEnd(path) }

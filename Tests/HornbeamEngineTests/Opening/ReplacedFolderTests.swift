@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamEngine
 
 /// The folder of a store is moved away, and that of another store put in its place, before each call to the file system: the other store
-/// stays as it is, the moved one loses nothing, and the process is told.
+/// does not change, the moved store loses nothing, and the process gets an error.
 @Suite struct ReplacedFolderTests {
     /// The work during which the folder is replaced.
     enum Work: CaseIterable { case opening, commit, largeCommit, checkpoint, closing }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("whenever the folder of a store is replaced, the other store stays as it is and nothing of the moved one is lost",
+    @Test("whenever the folder of a store is replaced, the other store does not change and the moved store loses nothing",
           arguments: Work.allCases)
     func nothingIsLostInEitherFolder(_ work: Work) throws {
         var call = 0
@@ -97,7 +97,7 @@ import Testing
         let failure = Self.failure { try Self.perform(work, path, disk, &engine) }
         guard disk.wasInterrupted else { return false }
         let name = "\(work) at call \(call)"
-        // Before the lock is taken, the store at the path is simply the other one.
+        // Before the lock is acquired, the process opens the other store, which is at the path now.
         let isOther = try work == .opening && failure == nil && engine.map(Self.prefix) == "b"
         if let failure {
             #expect([.durabilityLost, .storeInUse].contains(failure.code), "\(name): \(failure)")

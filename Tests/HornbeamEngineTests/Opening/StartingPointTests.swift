@@ -46,14 +46,14 @@ import Testing
         disk.damage("s.hornbeam/" + place.segment.fileName) { $0[offset + 44] ^= 1 }
     }
 
-    @Test("a sound store loses nothing, whatever part of it may be left out", arguments: [StartingPoint.newest, .lastReadable])
+    @Test("a sound store loses nothing, even if the opening may skip damaged parts", arguments: [StartingPoint.newest, .lastReadable])
     func nothingIsLostOfASoundStore(_ point: StartingPoint) throws {
         let engine = try open(try store(), point)
         #expect(engine.latest.rawValue == 36 && engine.loss == nil)
         try oracle.expectSound(engine)
     }
 
-    @Test("after damage in the log everything before it can be opened, and the rest is named", arguments: 1...6, [false, true])
+    @Test("after damage in the log the commits before it can be opened, and the report names the others", arguments: 1...6, [false, true])
     func theLogIsReadAsFarAsItGoes(_ groupsFromEnd: Int, readOnly: Bool) throws {
         let disk = try store()
         try damageLog(disk, groupsFromEnd: groupsFromEnd)
@@ -68,7 +68,7 @@ import Testing
         try goOn(engine, disk)
     }
 
-    @Test("the previous checkpoint can be opened, with what came after it named", arguments: [false, true])
+    @Test("the previous checkpoint can be opened, and the report names the transactions after it", arguments: [false, true])
     func thePreviousCheckpointCanBeOpened(readOnly: Bool) throws {
         let disk = try store()
         let engine = try open(disk, .previousCheckpoint, readOnly: readOnly)
@@ -94,7 +94,7 @@ import Testing
         try goOn(engine, disk)
     }
 
-    /// The store is an ordinary one again, and gives no key of a lost object to another.
+    /// The store works normally again and assigns no key of a lost object to another object.
     private func goOn(_ engine: Engine, _ disk: SimulatedDisk) throws {
         let found = engine.latest.rawValue
         let content = try oracle.digest(try engine.snapshot())

@@ -20,7 +20,7 @@ import Testing
         #expect(try disk.list("") == [other, "s.hornbeam"])
     }
 
-    @Test("a folder that only looks like a draft is left alone: a copy made by hand, of a store or of a draft")
+    @Test("a folder with a name like that of a draft is not removed: a copy that a user made of a store or of a draft")
     func foldersOfOthersStay() throws {
         let disk = MemoryFileSystem()
         let copied = StoreDraft.draftPath(of: "other.hornbeam", number: 7).replacing("other", with: "s")
@@ -30,7 +30,7 @@ import Testing
         for name in names { #expect(try disk.list(name) == ["meta"], "\(name)") }
     }
 
-    @Test("a crash while a store is made leaves nothing that the next opening does not clear away")
+    @Test("the next opening removes all files that a crash during the creation of a store left")
     func crashesWhileAStoreIsMade() throws {
         let enumerator = CrashEnumerator(seed: 3)
         let report = try enumerator.run(

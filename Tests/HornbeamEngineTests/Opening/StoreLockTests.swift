@@ -52,7 +52,7 @@ import Testing
         try second.close()
     }
 
-    /// Changes of an open store's files by others.
+    /// Changes that other processes make to the files of an open store.
     enum Loss: CaseIterable {
         case metaRemoved, metaReplaced, folderRemoved, folderMoved, anotherStoreInPlace
     }
@@ -116,7 +116,7 @@ import Testing
         try third.close()
     }
 
-    @Test("the next segment is not made among the files of another store, whose own spare and segments stay")
+    @Test("the next segment is not made in the folder of another store, whose segments do not change")
     func preparingASegmentTouchesNothingOfAnotherStore() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"

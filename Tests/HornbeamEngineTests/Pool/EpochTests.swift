@@ -35,7 +35,7 @@ import Testing
         #expect(epochs.oldestReader() == .max)
     }
 
-    @Test("a reader that enters after a frame was taken out of use does not keep it")
+    @Test("a reader that enters after a frame was retired does not delay its reuse")
     func laterReadersKeepNothing() {
         let epochs = Epochs()
         let stamp = epochs.stamp()

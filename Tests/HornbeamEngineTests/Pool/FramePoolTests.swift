@@ -13,7 +13,7 @@ import Testing
         return states.count { $0 & 1 != 0 } * unit
     }
 
-    @Test("memory beyond the pool's aim goes back to the system with the next checkpoint, and what is stored stays", arguments: [512, 4096, 16384])
+    @Test("the next checkpoint returns memory above the pool's target to the system, and the stored content stays", arguments: [512, 4096, 16384])
     func excessIsGivenBack(pageSize: Int) throws {
         let store = try TestStore(pageSize: pageSize) { $0.frameCeiling = 4_000 }
         let pool = store.engine.core.pool
@@ -41,7 +41,7 @@ import Testing
         try store.engine.close()
     }
 
-    @Test("the frame of a page that a commit replaced holds the next copy, though an old snapshot is held, which reads what it read before")
+    @Test("the frame of a page that a commit replaced is reused for the next copy, and an old snapshot still reads its own content")
     func framesOfReplacedPagesAreTakenAgain() throws {
         let store = try TestStore(pageSize: 512)
         let pool = store.engine.core.pool
@@ -70,7 +70,7 @@ import Testing
         try store.engine.close()
     }
 
-    @Test("scans of more than the pool holds stay within it, though a big transaction once needed more")
+    @Test("scans of more pages than the pool has stay within its target size, after a big transaction that needed more")
     func scansStayWithinThePool() throws {
         let capacity = 256
         let store = try TestStore(pageSize: 4096) { $0.poolBytes = capacity * 4096 }

@@ -7,7 +7,7 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// After `close()` nothing is written, whatever other calls were under way.
+/// After `close()` nothing is written, even if other calls were running.
 @Suite struct ClosingTests {
     private func fill(_ engine: Engine) throws -> TreeID {
         let transaction = try engine.begin()

@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// The engine on a disk that crashes at every operation, in every way the enumerator knows.
+/// The engine on a disk that crashes at every operation, with every image that the enumerator makes.
 @Suite struct EngineCrashTests {
     @Test func everyCrashRecoversAPrefixThatHoldsAllAcknowledgedCommits() throws {
         let oracle = EngineOracle(transactions: 30)

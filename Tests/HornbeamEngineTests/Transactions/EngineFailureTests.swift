@@ -6,7 +6,7 @@ import Testing
 
 /// Faults of the environment: every call that can fail does, and nothing acknowledged is lost.
 @Suite struct EngineFailureTests {
-    /// Runs the oracle's transactions over a disk that fails at one call; then reopens without faults and judges.
+    /// Runs the oracle's transactions on a disk that fails at one call; then opens the store without faults and verifies it.
     private func run(_ fault: FaultRule, oracle: EngineOracle) throws -> Bool {
         let memory = MemoryFileSystem()
         let faults = FaultInjector(memory)
@@ -49,7 +49,7 @@ import Testing
         #expect(fired > 20)
     }
 
-    /// The first commit after an opening finds no room for a segment, and the checkpoint that is to make room has no log to begin with.
+    /// The first commit after an opening finds no space for a segment, and the checkpoint that should free space has no log yet.
     @Test func aCheckpointBeforeTheFirstCommitNeedsNoLog() throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)

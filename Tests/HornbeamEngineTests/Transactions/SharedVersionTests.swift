@@ -56,7 +56,7 @@ import Testing
         #expect(try again.engine.check().problems == [])
     }
 
-    @Test("a transaction without changes has no number, wherever it stands", arguments: 0..<8)
+    @Test("a transaction without changes has no number, at any position in a group", arguments: 0..<8)
     func withoutChangesThereIsNoNumber(pattern: Int) throws {
         let disk = SimulatedDisk()
         let store = try store(disk)

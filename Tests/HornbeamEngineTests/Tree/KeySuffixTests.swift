@@ -9,7 +9,7 @@ import Testing
         Array(repeating: 0xAB, count: start) + (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) }
     }
 
-    @Test("numbers come in order, whatever stands before them", arguments: 0...24)
+    @Test("numbers are in order after any prefix", arguments: 0...24)
     func numbersComeInOrder(start: Int) throws {
         let store = try TestStore(pageSize: 512)
         let numbers = (1...300).map { UInt64($0) &* 0x9E37_79B9_7F4A_7C15 }.sorted()

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("rows are kept whose cell ends with one to eight bytes", arguments: [512, 16384], [false, true])
+    @Test("selects the rows whose cell ends with one to eight given bytes", arguments: [512, 16384], [false, true])
     func endsAreFound(pageSize: Int, withLong: Bool) throws {
         let store = try TestStore(pageSize: pageSize)
         let tree = try store.write { transaction in
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a leaf that lacks the column takes a closer look")
+    @Test("a leaf without the column refuses the search by cell endings")
     func missingColumn() throws {
         let store = try TestStore(pageSize: 1024)
         let tree = try store.write { transaction in

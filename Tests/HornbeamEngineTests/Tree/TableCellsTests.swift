@@ -3,7 +3,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// Cells read one at a time, beside dictionaries of rows: with frames that change hands, leaves with and without nulls, and snapshots
+/// Cells read one at a time, beside dictionaries of rows: with reused frames, leaves with and without nulls, and snapshots
 /// that are read long after.
 @Suite struct TableCellsTests {
     typealias Row = OracleRow
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// The plain ways may say nothing, but nothing else.
+    /// The direct reads may return no result, but never a wrong one.
     private static func expectCells(_ cells: TableCells, _ key: UInt64, _ location: inout RowLocation, _ row: Row?) throws {
         let numbers = [row?.long.map { UInt64(bitPattern: $0) }, row?.flag.map { $0 ? 1 : 0 }, row?.small.map { UInt64(UInt16(bitPattern: $0)) }]
         for (column, number) in numbers.enumerated() {

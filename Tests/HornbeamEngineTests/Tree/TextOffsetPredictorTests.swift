@@ -50,7 +50,7 @@ import Testing
         return abs(line.start(place) - start) <= TextOffsetPredictor.Line.tolerance
     }
 
-    @Test("a line is what it was after it was kept in a word", arguments: [0, 1, 7, 63], [-3_000, -1, 0, 1, 70, 16_000])
+    @Test("a line is unchanged after encoding it in a word", arguments: [0, 1, 7, 63], [-3_000, -1, 0, 1, 70, 16_000])
     func linesAreKept(column: Int, start: Int) {
         var line = TextOffsetPredictor.Line(of: column)
         for read in 0..<2_000 { _ = line.learn(TextOffsetPredictor.RowPosition(slot: read * 7 % 40, of: 40), start) }

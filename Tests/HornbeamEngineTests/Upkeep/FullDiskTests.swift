@@ -62,7 +62,7 @@ import Testing
         #expect(try !disk.list("test.hornbeam").contains("spare"))
     }
 
-    @Test("the reserve is laid in with the first checkpoint and gone after a clean close")
+    @Test("the first checkpoint makes the reserve, and a clean close removes it")
     func theReserveComesAndGoes() throws {
         let disk = TightDisk(capacity: 8 << 20)
         let store = try open(disk)
@@ -74,7 +74,7 @@ import Testing
         #expect(try disk.list("test.hornbeam").filter { !$0.hasPrefix("pages-") } == ["lock", "meta"])
     }
 
-    @Test("what is deleted on a full disk makes room: no delete fails, and the room is used again", arguments: [2, 3])
+    @Test("deletes on a full disk free space: no delete fails, and the space is used again", arguments: [2, 3])
     func deletesMakeRoom(megabytes: Int) throws {
         var random = SplitMix(seed: UInt64(megabytes))
         let disk = TightDisk(capacity: megabytes << 20)
@@ -83,7 +83,7 @@ import Testing
         var entries = try fill(store, tree, from: 0, &random)
         let most = entries.count
         for round in 1...2 {
-            // Until no commit of this size finds room, whatever upkeep could do.
+            // Commits until no commit of this size finds space, even after upkeep.
             for _ in 0..<4 {
                 store.engine.maintain()
                 entries.merge(try fill(store, tree, from: round * 1_000_000 + entries.count, &random)) { _, new in new }
@@ -105,7 +105,7 @@ import Testing
         try expect(entries, store, tree)
     }
 
-    @Test("after an opening on a full disk inserts are refused as full, then deletes make room, and inserts find it",
+    @Test("after an opening on a full disk inserts throw `full`; then deletes free space, and inserts succeed",
           arguments: [2, 3], [false, true])
     func insertsBeforeDeletesAfterAnOpening(megabytes: Int, isClosed: Bool) throws {
         var random = SplitMix(seed: UInt64(megabytes) + 40)
@@ -145,7 +145,7 @@ import Testing
         try expect(entries, again, tree)
     }
 
-    @Test("while the reserve is spent no insert passes beside a delete in one version, whichever comes first; by itself the delete does", arguments: [true, false])
+    @Test("while the reserve is used up an insert in a group with a delete is refused, in either order; the delete alone succeeds", arguments: [true, false])
     func noInsertPassesBesideADelete(isDeletedFirst: Bool) throws {
         var random = SplitMix(seed: 7)
         let disk = TightDisk(capacity: 8 << 20)

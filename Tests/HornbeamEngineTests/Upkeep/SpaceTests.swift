@@ -10,7 +10,7 @@ import Testing
         var testDescription: String { rawValue }
     }
 
-    /// A store with an index and a table, and what must be in it.
+    /// A store with an index and a table, and their expected content.
     private final class Subject {
         let store: TestStore
         let index: TreeID
@@ -171,7 +171,7 @@ import Testing
         #expect(Double(most - (1 << 20) - (3 << 20) - (1 << 20)) < 1.7 * Double(compact), "\(most) bytes for \(compact)")
     }
 
-    @Test("a store with little in it takes little: its log begins small")
+    @Test("a store with little data is small: its log starts with a short segment")
     func smallStoresAreSmall() throws {
         let disk = MemoryFileSystem()
         let engine = try Engine.open("small.hornbeam", fileSystem: disk)

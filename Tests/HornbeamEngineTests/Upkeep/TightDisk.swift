@@ -2,7 +2,7 @@ import HornbeamThreads
 
 @testable import HornbeamEngine
 
-/// A disk of a certain size: files in memory, and `full` once they take more.
+/// A disk of a fixed size: files in memory, and the error `full` when they exceed the size.
 final class TightDisk: FileSystem {
     private let inner = MemoryFileSystem()
     fileprivate struct State {
@@ -61,7 +61,7 @@ final class TightDisk: FileSystem {
                 state.refusals += 1
                 return false
             }
-            // A file that was removed or renamed while it is open takes no room under its old name.
+            // A file that was removed or renamed while it is open uses no space under its old name.
             if state.sizes[path] != nil { state.sizes[path] = size }
             return true
         }

@@ -142,7 +142,7 @@ import Testing
         #expect(faults.count(of: [.list]) == 1, "all parts share one look at the folder")
     }
 
-    @Test("what a crash left in the folder goes with the next clean close, even if nothing is written")
+    @Test("the next clean close removes files that a crash left in the folder, even if nothing is written")
     func leftoversGo() throws {
         let disk = MemoryFileSystem()
         let crashed = try makeStore(disk)
@@ -218,7 +218,7 @@ import Testing
     }
 }
 
-/// The system has no thread to give: commits do what the threads would.
+/// The system refuses threads: commits do the work of the threads.
 @Suite struct WithoutThreadsTests {
     private final class Switch: Sendable {
         let isOn = Atomic(false)

@@ -4,7 +4,7 @@ import Testing
 
 /// Inconsistent catalogues are refused with an error that names the fault.
 @Suite struct CatalogueTests {
-    /// The bytes of a catalogue, written without the checks of what makes one.
+    /// The bytes of a catalogue, written without the checks of the encoder.
     struct Draft {
         var transaction: UInt64 = 7
         var nextObjectKey: UInt64 = 1

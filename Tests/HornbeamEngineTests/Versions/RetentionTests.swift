@@ -170,7 +170,7 @@ import Testing
         #expect(store.engine.retainedTransactions.map(\.rawValue) == Array(4...11))
         let read = try store.engine.snapshot(at: TransactionNumber(5))
         store.engine.core.registry.releaseHalfOfRetained()
-        // Four of the seven go; the one that is read stays as long as it is.
+        // Four of the seven are released; the one with a reader stays until the reader ends.
         #expect(store.engine.retainedTransactions.map(\.rawValue) == [5, 8, 9, 10, 11])
         #expect(try value(read) == 4)
         #expect(try value(store.engine.snapshot(at: TransactionNumber(8))) == 7)

@@ -54,7 +54,7 @@ import Testing
         Wrong(text: "other", type: .string, message: "is derived from “Author.other”, which is derived itself: derive it from a stored value."),
     ]
 
-    @Test("ATT-11: a derivation must start at the entity and give the attribute's type", arguments: wrong)
+    @Test("ATT-11: a derivation must start at the entity and have the attribute's type", arguments: wrong)
     private func derivationMustFit(_ wrong: Wrong) {
         let error = #expect(throws: HornbeamError.self) {
             try ManagedObjectModel(entities: [

@@ -19,7 +19,7 @@ import Testing
         #expect(item.index(of: PropertyNameID("pages")) == nil)
     }
 
-    @Test("a model that is made anew has the entities of the one before, and one that differs in anything has its own")
+    @Test("a model that is made again shares the entities of the equal model, and a different model has its own")
     func equalModelsShareTheirParts() throws {
         func model(_ optional: Bool) throws -> ManagedObjectModel {
             try ManagedObjectModel { Entity("Shared") { Attribute("name", .string, optional: optional) } }

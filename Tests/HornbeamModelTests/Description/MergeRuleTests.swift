@@ -22,13 +22,13 @@ import Testing
         (.custom, .string, "a", "b", "c", nil),
     ]
 
-    @Test("MRG-6: a rule makes one value of two changes, or leaves it to the policy", arguments: cases.indices)
+    @Test("MRG-6: a rule merges two changes into one value, or leaves the conflict to the policy", arguments: cases.indices)
     func ruleMakesOneValue(index: Int) {
         let (rule, type, base, mine, theirs, result) = Self.cases[index]
         #expect(rule.merged(base: base, mine: mine, theirs: theirs, type: type) == result)
     }
 
-    @Test("MRG-6: a union keeps what either added and drops what either removed")
+    @Test("MRG-6: a union has the additions of both sides without the removals of either")
     func unionOfLists() throws {
         func merged<T: Codable & Sendable>(_ base: [T], _ mine: [T], _ theirs: [T]) -> [T]? {
             MergeRule.union.merged(

@@ -2,7 +2,7 @@ import HornbeamModel
 import Testing
 
 @Suite struct ModelDifferenceTests {
-    @Test("MDL-9: differences are told by name, and what must be migrated with them")
+    @Test("MDL-9: differences are listed by name, with the required migration")
     func differencesAreTold() throws {
         let old = try Library.model()
         var definition = Library.definition()
@@ -35,7 +35,7 @@ import Testing
 }
 
 @Suite struct ModelLintTests {
-    @Test("MDL-11: what is seldom meant is warned of, and does not stop the model")
+    @Test("MDL-11: probable mistakes are warnings, which do not make the model invalid")
     func whatIsSeldomMeantIsWarnedOf() throws {
         var definition = ModelDefinition(
             entities: [

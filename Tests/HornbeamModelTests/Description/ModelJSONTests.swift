@@ -172,7 +172,7 @@ import Testing
         #expect(error?.details == [])
     }
 
-    @Test("All faults that can be told apart are told at once, each once")
+    @Test("One error reports all independent faults, each once")
     func faultsAreToldTogether() throws {
         let text = #"""
             {

@@ -239,7 +239,7 @@ import Testing
                 + "rename one, or leave out the model that is out of date.")
     }
 
-    @Test("MDL-2: configurations give their entities, and an unknown one is named")
+    @Test("MDL-2: configurations have their entities, and the error for an unknown one has its name")
     func configurationsGiveTheirEntities() throws {
         let model = try Library.model()
         #expect(model.configurations == ["Shelf"])

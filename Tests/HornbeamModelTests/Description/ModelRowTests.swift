@@ -71,7 +71,7 @@ import Testing
         #expect(compiled.fetchedPropertiesByName["f"]?.userInfo == ["f": "4"])
     }
 
-    @Test("MOD-10: old indexes may name self and entity, which stand for no property")
+    @Test("MOD-10: old indexes may name self and entity, which are not properties")
     func oldIndexesMayNameSelf() throws {
         let model = try ManagedObjectModel {
             Entity("E") {
@@ -84,7 +84,7 @@ import Testing
         #expect(index.definition.elements.map(\.property) == ["self", "a", "entity"])
     }
 
-    @Test("MOD-12, MOD-13: a renaming identifier is the name unless it is set, and goes from version to version")
+    @Test("MOD-12, MOD-13: a renaming identifier is the name unless it is set, and matches from version to version")
     func renamingIdentifierIsTheNameUnlessSet() throws {
         let model = try ManagedObjectModel {
             Entity("Person", renamedFrom: "Human") {
@@ -144,7 +144,7 @@ import Testing
         #expect(throws: HornbeamError.self) { try ManagedObjectModel(lost) }
     }
 
-    @Test("MOD-14, ATT-2, ATT-14 … ATT-17: what other platforms use is kept through the model's JSON")
+    @Test("MOD-14, ATT-2, ATT-14 … ATT-17: settings that only other platforms use are preserved in the model's JSON")
     func platformFlagsAreKept() throws {
         var cover = AttributeDescription("cover", .binary, optional: true)
         cover.allowsExternalBinaryDataStorage = true
@@ -167,7 +167,7 @@ import Testing
         for type in AttributeType.allCases { #expect(AttributeType(name: type.description) == type) }
     }
 
-    @Test("ATT-4: a default value takes the form of its attribute")
+    @Test("ATT-4: a default value is converted to the type of its attribute")
     func defaultTakesTheFormOfItsAttribute() throws {
         #expect(try property(AttributeDescription("a", .double, default: 1)).defaultValue == .double(1))
         #expect(try property(AttributeDescription("a", .boolean, default: 1)).defaultValue == .bool(true))
@@ -210,7 +210,7 @@ import Testing
         #expect(try property(AttributeDescription("page", .uri)).coerced(page) == page)
     }
 
-    @Test("REL-4, REL-7: a relationship may lead one way, and may be transient")
+    @Test("REL-4, REL-7: a relationship may have no inverse, and may be transient")
     func relationshipMayLeadOneWay() throws {
         let model = try ManagedObjectModel(entities: [
             Entity("E", relationships: [
@@ -229,7 +229,7 @@ import Testing
         #expect(friends.inverse === friends)
     }
 
-    @Test("REL-5, REL-6: an ordered relationship says so, and delete rules have Core Data's numbers")
+    @Test("REL-5, REL-6: `isOrdered` is true for an ordered relationship, and delete rules have Core Data's numbers")
     func deleteRulesHaveCoreDatasNumbers() throws {
         let chapters = try Library.model().entity(named: "Book").property(named: "chapters")
         #expect(chapters.isOrdered && chapters.isToMany && chapters.deleteRule == .cascade)
@@ -257,7 +257,7 @@ import Testing
         #expect(author.propertiesByName["namesakes"] == nil)
     }
 
-    @Test("MDL-6, MDL-8: a part knows its model, outlives it, and is the same on every thread")
+    @Test("MDL-6, MDL-8: a part of a model refers to its model, outlives it, and is the same on every thread")
     func partKnowsItsModel() async throws {
         func part() throws -> EntityDescription { try Library.model().entity(named: "Book") }
         let book = try part()

@@ -61,7 +61,7 @@ import Testing
             "“E.x” has 2 bytes and may have at most 1."),
     ]
 
-    @Test("ATT-3, ATT-5 … ATT-7: a value is held to the rules of its attribute", arguments: cases)
+    @Test("ATT-3, ATT-5 … ATT-7: a value is validated by the rules of its attribute", arguments: cases)
     func valueIsHeldToItsRules(_ test: Case) throws {
         let model = try ManagedObjectModel(entities: [Entity("E", attributes: [test.attribute])])
         let property = try model.entity(named: "E").property(named: "x")
@@ -105,7 +105,7 @@ import Testing
         #expect(property.error(forCount: count)?.code.rawValue == code)
     }
 
-    @Test("REL-2: a required to-one must lead somewhere; REL-6: a denial says what stands in the way")
+    @Test("REL-2: a required to-one must have an object; REL-6: the error of a deny rule names the protected objects")
     func requiredToOneMustLeadSomewhere() throws {
         let model = try ManagedObjectModel { Entity("E") { ToOne("next", to: "E", optional: false, deleteRule: .deny) } }
         let next = try model.entity(named: "E").property(named: "next")
@@ -126,7 +126,7 @@ import Testing
         #expect(try book.property(named: "pages").errors(for: 0).first?.message == "“Seiten” is too small: it must be at least 1.")
     }
 
-    @Test("ATT-8: a broken rule gives its warning in the model's words")
+    @Test("ATT-8: the error of a violated rule has the warning text of the model")
     func brokenRuleGivesItsWarning() throws {
         var definition = ModelDefinition(entities: [
             Entity("Run", attributes: [
@@ -148,7 +148,7 @@ import Testing
         #expect(error?.message.contains("“Run.processID” has the rule SELF >=, which does not parse.") == true)
     }
 
-    @Test("ATT-13: the elements of a composite are converted and held to their own rules")
+    @Test("ATT-13: the elements of a composite are converted and validated by their own rules")
     func compositeElementsAreHeldToTheirRules() throws {
         let model = try ManagedObjectModel(ModelDefinition(
             entities: [
@@ -177,7 +177,7 @@ import Testing
         #expect(size.errors(for: 5).map(\.code) == [.typeMismatch])
     }
 
-    @Test("ATT-7: a pattern that takes too long fails instead of not ending", .timeLimit(.minutes(20)))
+    @Test("ATT-7: a pattern that needs too many steps is an error", .timeLimit(.minutes(20)))
     func slowPatternFails() throws {
         let attribute = AttributeDescription("x", .string, pattern: "(a+)+b")
         let property = try ManagedObjectModel(entities: [Entity("E", attributes: [attribute])]).entity(named: "E").property(named: "x")

@@ -35,7 +35,7 @@ import Testing
         #expect(plain.versionChecksum == "KTH2johtJzsrE/fOM2Cdzw==")
     }
 
-    @Test("MOD-11: what stored rows depend on changes the hash")
+    @Test("MOD-11: the parts of a model that determine stored rows change the hash")
     func stepsThatNeedMigrationChangeTheHash() throws {
         let changes: [(inout ModelDefinition) -> Void] = [
             { $0.entities[1].isAbstract = true },
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("MDL-9, MDL-10: a model fits the hashes that it gives, whole or by configuration")
+    @Test("MDL-9, MDL-10: a model is compatible with its own hashes, complete or by configuration")
     func modelFitsItsOwnHashes() throws {
         let model = try Library.model()
         let hashes = model.entityVersionHashesByName

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("MIG-2, MIG-4, MIG-6, MOD-13: what can be inferred is a mapping that says what happens to each property")
+    @Test("MIG-2, MIG-4, MIG-6, MOD-13: an inferred mapping has the change of each property")
     func changesAreInferred() throws {
         let new = try ManagedObjectModel {
             Entity("Writer", renamedFrom: "Author") {
@@ -50,7 +50,7 @@ import Testing
         #expect(mapping.entityMappings.map(\.kind) == [.transform, .transform, .add, .remove])
     }
 
-    @Test("MIG-3: everything that keeps a mapping from being inferred is told at once")
+    @Test("MIG-3: one error lists all obstacles to inferring a mapping")
     func obstaclesAreToldTogether() throws {
         let new = try ManagedObjectModel {
             Entity("Author") {
@@ -76,7 +76,7 @@ import Testing
         #expect(error.description.contains("it was optional and is required now"))
     }
 
-    @Test("MOD-13: an identifier that is carried on lets a store skip a version")
+    @Test("MOD-13: if a renaming identifier is kept, a store can skip a version")
     func identifiersLeadOverSeveralVersions() throws {
         func model(_ name: String, _ identifier: String?) throws -> ManagedObjectModel {
             try ManagedObjectModel(entities: [

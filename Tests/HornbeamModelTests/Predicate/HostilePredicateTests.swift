@@ -44,7 +44,7 @@ private final class Knot: KeyedValues {
     ])
     func endlessWalks(format: String) { #expect(complaint(format) == Self.tooMuch) }
 
-    @Test("a walk may look at ten million values", .timeLimit(.minutes(20)))
+    @Test("an evaluation may examine ten million values", .timeLimit(.minutes(20)))
     func theBudgetOfPrograms() throws {
         let predicate = try FetchPredicate(format: "a.a.a.a.a.@count == 0")
         let error = #expect(throws: HornbeamError.self) { try predicate.evaluate(with: Knot()) }
@@ -52,7 +52,7 @@ private final class Knot: KeyedValues {
         #expect(complaint("a.a.a.@count == 0", units: EvaluationBudget.unitsMax) == "false")
     }
 
-    @Test("MATCHES that is asked of many members is given up as a whole", .timeLimit(.minutes(20)))
+    @Test("MATCHES over many members stops when the budget of the whole evaluation is used up", .timeLimit(.minutes(20)))
     func patternsOfManyMembers() {
         #expect(complaint("ANY a.name MATCHES '(a+)+b'", units: EvaluationBudget.unitsMax).contains("stopped evaluating"))
         #expect(complaint("name MATCHES '(a|aa)*b' OR ALL a.name MATCHES 'a*'", units: EvaluationBudget.unitsMax) != "")
@@ -85,7 +85,7 @@ private final class Knot: KeyedValues {
         #expect(complaint(format.replacing("$b", with: "SELF.name")) == "The predicate makes collections inside collections, more than 64 deep.")
     }
 
-    @Test("patterns have a length, and a search takes its time from the text alone", .timeLimit(.minutes(20)))
+    @Test("patterns have a maximum length, and the time of a search depends on the text alone", .timeLimit(.minutes(20)))
     func longPatterns() throws {
         let long = String(repeating: "a", count: 200_000)
         #expect(complaint("name LIKE '\(long)'") == "The right side of LIKE has 200000 bytes, and may have 4096.")
@@ -95,7 +95,7 @@ private final class Knot: KeyedValues {
         #expect(try FetchPredicate(format: "SELF CONTAINS %@", long).evaluate(with: text))
     }
 
-    @Test("nesting is walked once each way", .timeLimit(.minutes(20)))
+    @Test("each level of nesting is visited once in each direction", .timeLimit(.minutes(20)))
     func nestedSubqueries() throws {
         let depth = 30
         let format = String(repeating: "SUBQUERY(a, $x, ", count: depth) + "TRUEPREDICATE" + String(repeating: ").@count == 1", count: depth)

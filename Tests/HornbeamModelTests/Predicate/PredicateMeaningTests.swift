@@ -73,7 +73,7 @@ struct PredicateMeaningTests {
         if let result = try? value(format) { #expect(result == expected) } else { #expect(try holds(format)) }
     }
 
-    @Test("equality is one, whatever the values lie in", arguments: [
+    @Test("equality is the same for values in any kind of collection", arguments: [
         "{60} == {60.0}", "c == {a: 60}", "c == d", "{{1}} == l", "{{1}} == {{1.0}}", "l == {{CAST('1', 'NSDecimalNumber')}}",
         "({l} MINUS {{{1.0}}}).@count == 0", "({c} MINUS {d}).@count == 0", "({c} INTERSECT {d}).@count == 1", "({c, d} UNION {d}).@count == 1",
         "({{1}} MINUS l).@count == 0", "({{n}} MINUS {{1}}).@count == 0", "c IN {d}", "{c, 1} == {d, 1.0}", "s == {2.0, 1}", "c.a == 60",

@@ -24,7 +24,7 @@ import Testing
         #expect(model.fetchRequestTemplatesByName.keys.sorted() == ["byAuthor"])
     }
 
-    @Test("MDL-1: a variable without a value, or a template that is not there, is named")
+    @Test("MDL-1: a variable without a value, or a missing template, is named")
     func missingVariableIsNamed() throws {
         let model = try model(FetchRequestTemplate("byName", entity: "Book", predicate: "title == $NAME"))
         func request(_ name: String) throws -> FetchRequest<UntypedObject> { try model.fetchRequest(fromTemplate: name) }

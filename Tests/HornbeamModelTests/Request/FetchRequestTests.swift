@@ -15,7 +15,7 @@ import Testing
         #expect(request.affectedStores == nil && request.relationshipKeyPathsForPrefetching.isEmpty)
     }
 
-    @Test("FET-2, FET-3: chained settings add to one another and leave the original alone")
+    @Test("FET-2, FET-3: chained settings are combined and do not change the original")
     func chainedSettingsAddUp() throws {
         let all = FetchRequest<UntypedObject>(entityName: "Book")
         let some = try all.where("pages > %d", 100).where("title CONTAINS[cd] %@", "sea")

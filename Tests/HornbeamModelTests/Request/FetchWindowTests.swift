@@ -3,7 +3,7 @@ import Testing
 @testable import HornbeamModel
 
 @Suite("Window of a fetch") struct FetchWindowTests {
-    @Test("FET-4: the window is what dropping the offset and taking the limit leave")
+    @Test("FET-4: the window has the results after the offset, up to the limit")
     func windowIsDropAndPrefix() {
         for count in 0 ... 6 {
             for offset in [-1, 0, 1, 3, 6, 7, .max] {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("FET-4: offset and limit may be as large as numbers are")
+    @Test("FET-4: offset and limit may have any integer value")
     func largestNumbersDoNotOverflow() {
         #expect(FetchWindow(offset: .max, limit: .max).end == .max)
         #expect(FetchWindow(offset: 2, limit: .max).range(of: 5) == 2 ..< 5)

@@ -29,7 +29,7 @@ private struct Point: Codable, Hashable, Sendable { var x: Double; var y: Double
         #expect(returns(PropertyValue.int(1), .undefined))
     }
 
-    @Test("A value of another kind or out of range gives nothing")
+    @Test("A value of another kind or out of range converts to nil")
     func strangersGiveNothing() {
         #expect(String(propertyValue: 1) == nil && Int(propertyValue: "1") == nil && Int16(propertyValue: 40_000) == nil)
         #expect(Int(propertyValue: 1.5) == nil && Int(propertyValue: .null) == nil && Priority(propertyValue: 3) == nil)

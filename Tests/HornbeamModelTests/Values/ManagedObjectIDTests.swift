@@ -10,7 +10,7 @@ import Testing
             origin: .init(entityName: entity, storeIdentifier: store, entityNumber: store == nil ? -1 : 1), reference: number)
     }
 
-    @Test("PSC-12: an ID has a URI, and the URI gives the ID back")
+    @Test("PSC-12: an ID has a URI, which converts back to the ID")
     func idHasAURI() {
         let permanent = id(store: store, 42)
         #expect(permanent.description == "x-hornbeam://6E4C8A52-1F07-4C6C-8D5E-0A1B2C3D4E5F/Book/p42")

@@ -39,7 +39,7 @@ import Testing
         #expect(PropertyValue.array([1, 2]).isEqual(to: .array([.double(1), 2])))
     }
 
-    @Test("FET-3: sorting puts nil first and gives every two values an order")
+    @Test("FET-3: sorting puts nil first and orders any two values")
     func sortingIsTotal() {
         let ordered: [PropertyValue] = [
             .null, .double(.nan), .int(-1), .bool(false), .double(0.5), .bool(true), .decimal(2), .string(""), .string("a"),
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Equality in sets tells kinds and bytes apart")
+    @Test("Equality in sets distinguishes kinds and bytes")
     func structuralEqualityTellsKindsApart() {
         #expect(PropertyValue.int(1) != .double(1))
         #expect(PropertyValue.string("é") != .string("e\u{301}"))
@@ -109,7 +109,7 @@ import Testing
         #expect(try test.value.coerced(to: test.type) == result)
     }
 
-    @Test("Values are shown in words that a table can hold")
+    @Test("Values are printed in a form for tables")
     func valuesAreShown() {
         let shown: [(PropertyValue, String)] = [
             (.null, "nil"), (.bool(true), "true"), (.int(-5), "-5"), (.double(1.5), "1.5"), (.decimal(2), "2"), (.string("a b"), "a b"),

@@ -73,7 +73,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a duplicate ends the batch, and nothing of it is kept")
+    @Test("a duplicate ends the batch, and none of its rows are stored")
     func duplicatesEndTheBatch() throws {
         let existing = try library.insert("Author", ["name": "Bob"])
         let writer = try library.store.batchWriter(for: library.entity("Author"))
@@ -87,7 +87,7 @@ struct BatchTests {
         try library.insert("Author", ["name": "Ada"])
     }
 
-    @Test("a batch that is let go before it is finished leaves nothing, and the writer's turn is free")
+    @Test("a batch that is released before its end changes nothing, and the writer's turn is free")
     func droppedBatchesLeaveNothing() throws {
         do {
             let writer = try library.store.batchWriter(for: library.entity("Desk"))

@@ -55,7 +55,7 @@ struct CheckTests {
         #expect(report.description.hasPrefix("2 problems: 1 rows, "))
     }
 
-    @Test("links of which only one side is there are found")
+    @Test("links of which one side is missing are found")
     func oneSidedLinksAreFound() throws {
         let library = try Library()
         let book = try library.insert("Book", ["title": "A"])
@@ -97,7 +97,7 @@ struct CheckTests {
         #expect(report.isSound && report.danglingReferences == 1, "\(report)")
     }
 
-    @Test("a dump shows keys, versions and values, nulls left out")
+    @Test("a dump shows keys, versions and values, without nulls")
     func dumpShowsRows() throws {
         let library = try Library()
         let author = try library.insert("Author", ["name": "Ada"])

@@ -80,7 +80,7 @@ struct HistoryLogTests {
         #expect(library.store.reader.history.encode(change, .current, at: 1).count < 10_100)
     }
 
-    @Test("a record of many parts is read whole, and goes whole")
+    @Test("a record of many parts is read and deleted as a whole")
     func longRecordsAreWhole() throws {
         let library = try Library(history: HistoryRetention(recordCount: 4, unreadRecordCount: 4, ageSeconds: 1e9))
         let author = library.entity("Author")
@@ -103,7 +103,7 @@ struct HistoryLogTests {
         #expect(try library.store.check().isSound)
     }
 
-    @Test("records go when they are too old, and not before; time never goes back")
+    @Test("records are deleted when they are too old, and not earlier; time never decreases")
     func oldRecordsGo() throws {
         let clock = Guarded(Date(timeIntervalSinceReferenceDate: 1_000_000))
         let library = try Library(
@@ -123,7 +123,7 @@ struct HistoryLogTests {
         #expect(try library.records().count == 1)
     }
 
-    @Test("a position of commits that a crash took away is answered with resync")
+    @Test("a position of commits that a crash lost returns resync")
     func divergedPositionsResync() throws {
         let library = try Library()
         try library.insert("Author", ["name": "a"])

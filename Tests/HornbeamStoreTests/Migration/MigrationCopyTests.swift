@@ -83,7 +83,7 @@ import Testing
         return snapshot.treeNames.filter { !known.contains($0) && $0.contains("/") }
     }
 
-    @Test("MIG-11: a stage whose code does nothing keeps every value, member and order, and leaves no tree behind", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test("MIG-11: a stage whose code does nothing keeps every value, member and order, and leaves no unused tree", arguments: [1, 2, 3, 4] as [UInt64])
     func copyHoldsEverything(seed: UInt64) throws {
         let before = try fill(seed)
         let stage = try step { source, destination in

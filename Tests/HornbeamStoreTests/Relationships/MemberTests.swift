@@ -24,7 +24,7 @@ struct MemberTests {
         #expect(try library.members(bob, "publications").isEmpty)
     }
 
-    @Test("a to-one to a polymorphic destination says which entity it names")
+    @Test("a to-one to a polymorphic destination has the entity of its object")
     func polymorphicToOne() throws {
         let journal = try library.insert("Journal", ["title": "J"])
         let book = try library.insert("Book", ["title": "B", "successor": library.id(journal)])
@@ -35,7 +35,7 @@ struct MemberTests {
         #expect(successor == journal)
     }
 
-    @Test("many-to-many links show on both sides and go with either object")
+    @Test("many-to-many links are visible on both sides and are deleted with either object")
     func manyToMany() throws {
         let book = try library.insert("Book", ["title": "A"])
         let journal = try library.insert("Journal", ["title": "J"])
@@ -63,7 +63,7 @@ struct MemberTests {
         #expect(try library.members(ada, "friends").isEmpty)
     }
 
-    @Test("REL-4: one-way links are forgotten when a member is deleted")
+    @Test("REL-4: one-way links are removed when a member is deleted")
     func oneWayLinks() throws {
         let shelf = try library.insert("Shelf")
         let book = try library.insert("Book", ["title": "A"])
@@ -83,7 +83,7 @@ struct MemberTests {
         #expect(try library.row(ada) == nil)
     }
 
-    @Test("REL-5: members come in at the end of an ordered relationship and take any order")
+    @Test("REL-5: new members are at the end of an ordered relationship, which can have any order")
     func orderedRelationship() throws {
         let shelf = try library.insert("Shelf")
         var books: [ObjectReference] = []
@@ -103,7 +103,7 @@ struct MemberTests {
         #expect(try library.members(shelf, "books") == turned.filter { $0 != books[3] })
     }
 
-    @Test("REL-5: any sequence of moves gives the order that an array would have", arguments: 1 ... 4)
+    @Test("REL-5: any sequence of moves gives the order of an array after the same moves", arguments: 1 ... 4)
     func randomMoves(_ seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let shelf = try library.insert("Shelf")

@@ -85,7 +85,7 @@ private let indexes = [
         #expect(try !plan("name == 'n3'")[1].contains("index"))
     }
 
-    @Test("ATT-13, MOD-9: an index over an element of a composite answers comparisons and sorts")
+    @Test("ATT-13, MOD-9: an index over an element of a composite serves comparisons and sorts")
     func compositeElement() throws {
         try fill(2000)
         #expect(try plan("at.lat > 1990")[1] == "  index Place(at.lat desc): 8 entries")
@@ -102,7 +102,7 @@ private let indexes = [
         #expect(try library.store.snapshot().fetch(request("at.label == 'a'")).references.count == 1)
     }
 
-    @Test("MOD-9: an index over an expression answers comparisons with the expression")
+    @Test("MOD-9: an index over an expression serves comparisons with the expression")
     func expression() throws {
         try fill(2000)
         #expect(try plan("uppercase(name) == 'N3' AND extent == 4")[1].contains("Place(uppercase:(name), extent)"))
@@ -110,7 +110,7 @@ private let indexes = [
         #expect(try !plan("lowercase(name) == 'n3'")[1].contains("index"))
     }
 
-    @Test("MOD-9: an index whose entries do not follow from the row alone is ignored, as an R-tree is")
+    @Test("MOD-9: an index whose entries depend on other data than the row is ignored, like an R-tree")
     func ignored() throws {
         let model = try indexedModel([
             FetchIndexDescription("far", ["extent"], where: "ANY owner.places.extent > 3"),
@@ -122,7 +122,7 @@ private let indexes = [
         #expect(library.store.schema.indexes.filter { !$0.isUnique }.isEmpty)
     }
 
-    @Test("MOD-9: entries follow inserts, updates, deletes and batches, and answers never depend on the index", arguments: 1...6)
+    @Test("MOD-9: inserts, updates, deletes and batches update the entries, and results never depend on the index", arguments: 1...6)
     func upkeep(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let plain = try Library(model: indexedModel([]))

@@ -174,7 +174,7 @@ enum RandomValue {
 
 @Suite("The document Rows.md")
 struct RowsDocumentTests {
-    @Test("the example of the decimal code is what the code makes")
+    @Test("the encoder makes the bytes of the documented example of the decimal code")
     func decimalExample() {
         var bytes: [UInt8] = []
         DecimalCode.append(Decimal(string: "12.5")!, to: &bytes)

@@ -128,7 +128,7 @@ struct SalvageTests {
         disk.damage("\(Self.path)/\(place.file.fileName)") { $0[Int(place.offset) + 40] ^= 1 }
     }
 
-    @Test("a check of a store with an unreadable leaf claims nothing about entries whose rows it could not read")
+    @Test("a check of a store with an unreadable leaf reports no problem for entries whose rows it could not read")
     func aCheckClaimsNothingAboutUnreadRows() throws {
         let disk = try makeStore(seed: 1)
         let leaf = try #require(try leaves(disk).first { !$0.objects.isEmpty })
@@ -237,7 +237,7 @@ struct SalvageTests {
         #expect(found > 0)
     }
 
-    @Test("a cancelled salvage leaves nothing, and its error is the caller's")
+    @Test("a cancelled salvage leaves no files, and throws the caller's error")
     func cancelling() throws {
         let disk = try makeStore(seed: 6)
         #expect(throws: CancellationError.self) {
@@ -246,7 +246,7 @@ struct SalvageTests {
         #expect(try disk.list("") == [Self.path])
     }
 
-    @Test("what is no store, or takes the place of the new one, is an error")
+    @Test("a source that is not a store, and a target that is the source, are errors")
     func badInput() throws {
         let disk = try makeStore(seed: 7)
         let missing = try #require(throws: HornbeamError.self) {
@@ -259,7 +259,7 @@ struct SalvageTests {
         #expect(taken.code == .notAStore)
     }
 
-    @Test("losses are told in sentences")
+    @Test("losses are reported in sentences")
     func descriptions() {
         var report = SalvageReport()
         report.objects = ["Author": 7]

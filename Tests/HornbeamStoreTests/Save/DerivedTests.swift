@@ -70,7 +70,7 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.value(author, "bookCount") == 0 && library.value(book, "authorName") == .null)
     }
 
-    @Test("ATT-11: deleting a member and linking one-way members change the aggregates")
+    @Test("ATT-11: deleting a member and linking one-way members update the aggregates")
     func membersComeAndGo() throws {
         let author = try library.insert("Author")
         let books = try (1 ... 3).map { try library.insert("Book", ["pages": .int($0), "author": library.id(author)]) }
@@ -85,7 +85,7 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.value(author, "money") == 0)
     }
 
-    @Test("ATT-11: a batch keeps derived attributes right, of its rows and of their owners")
+    @Test("ATT-11: a batch updates derived attributes of its rows and of their owners")
     func batches() throws {
         let author = try library.insert("Author", ["name": "a"])
         let writer = try library.store.batchWriter(for: library.entity("Book"))

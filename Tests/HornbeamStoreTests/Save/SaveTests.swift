@@ -73,7 +73,7 @@ struct SaveTests {
         #expect(throws: SaveConflicts.self) { try library.store.save(changes) }
     }
 
-    @Test("the texts of conflicts say what happened and what to do, without values")
+    @Test("the messages of conflicts contain the event and the remedy, without values")
     func conflictTexts() throws {
         let desk = try library.insert("Desk", ["place": "secret"])
         try library.update(desk)
@@ -115,7 +115,7 @@ struct SaveTests {
         #expect(try Library().store.reference(id) == nil)
     }
 
-    @Test("observers hear of commits in order, with the properties that changed and the owners of changed to-manys")
+    @Test("subscribers receive commits in order, with the changed properties and the owners of changed to-manys")
     func changesAreAnnounced() throws {
         let heard = Heard()
         let observation = library.store.observe { heard.add($0) }
@@ -143,7 +143,7 @@ struct SaveTests {
         #expect(try library.store.snapshot().values(library.entity("Desk"), desk.key)?.version == 2)
     }
 
-    @Test("PSC-8: metadata is there after reopening")
+    @Test("PSC-8: metadata is present after reopening")
     func metadataIsKept() throws {
         try library.store.setMetadata(["schema": 3, "who": "app"])
         #expect(library.store.metadata == ["schema": 3, "who": "app"])

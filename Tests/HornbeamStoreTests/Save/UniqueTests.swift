@@ -56,7 +56,7 @@ struct UniqueTests {
         #expect(try library.value(other, "name") == "Ada")
     }
 
-    @Test("MRG-9: what collides in a large save is reported in the order of its objects, as in a small one", arguments: [20, 255, 256, 400])
+    @Test("MRG-9: collisions in a large save are reported in the order of its objects, as in a small save", arguments: [20, 255, 256, 400])
     func largeSavesReportInOrder(count: Int) throws {
         let stored = try library.insert("Author", ["name": "5"])
         var changes = ChangeSet()
@@ -83,7 +83,7 @@ struct UniqueTests {
         #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 1)
     }
 
-    @Test("MRG-9: objects of one save that want the same value are reported together")
+    @Test("MRG-9: objects of one save with the same unique value are reported together")
     func collisionsInsideOneSave() throws {
         var changes = ChangeSet()
         let a = try library.add("Author", ["name": "Ada"], to: &changes)

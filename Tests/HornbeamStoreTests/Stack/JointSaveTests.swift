@@ -177,7 +177,7 @@ import Testing
         #expect(born == [.int(1), .int(1)])
     }
 
-    @Test("a promise gives its changes back bit for bit")
+    @Test("a prepared part decodes to its changes bit for bit")
     func promisesKeepEveryBit() throws {
         let library = try Library()
         let date = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)

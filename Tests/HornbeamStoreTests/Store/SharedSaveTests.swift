@@ -89,7 +89,7 @@ struct SharedSaveTests {
     //                   is executed
     // the large value cannot be synced: nothing was written
     //          writes   writes
-    @Test("SAV-9: what is wrong with one save is not told to others that were to be committed with it", arguments: 0..<12)
+    @Test("SAV-9: an error of one save is not reported to the other saves of its batch", arguments: 0..<12)
     func failuresStayWithTheirSaves(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<Self.schedulesForSeed {
@@ -134,7 +134,7 @@ struct SharedSaveTests {
         return problems.withLock(\.self) + (count == 5 ? [] : ["\(count) rows are there"])
     }
 
-    @Test("SAV-9: whoever carries a save out, it is told of, recorded and answered by itself", arguments: 0..<24)
+    @Test("SAV-9: a save has its own published change, history record and result, whichever thread executes it", arguments: 0..<24)
     func sharedSavesAreAsIfAlone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let points = try run(Schedule(), history: seed % 2 == 0).points

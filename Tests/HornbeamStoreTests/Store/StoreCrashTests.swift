@@ -113,7 +113,7 @@ struct StoreCrashTests {
         }
     }
 
-    @Test("every crash leaves the acknowledged saves, whole, and a sound store that goes on")
+    @Test("every crash leaves all acknowledged saves, complete, and a sound store that continues")
     func crashesKeepAcknowledgedSaves() throws {
         var enumerator = CrashEnumerator(seed: 1)
         enumerator.subsetsUpTo = 1

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch deletes")
 struct BatchDeleteTests {
-    @Test("BAT-3: what a fetch would find is deleted, index entries and all", arguments: StoreKind.allCases)
+    @Test("BAT-3: the results of the equivalent fetch are deleted, with their index entries", arguments: StoreKind.allCases)
     func foundObjectsAreDeleted(kind: StoreKind) throws {
         let stack = try Catalogue.stack(kind)
         let context = stack.newContext()
@@ -64,7 +64,7 @@ struct BatchDeleteTests {
         #expect(report.isSound, "\(report)")
     }
 
-    @Test("BAT-3: a deny rule refuses the whole request and names who holds it back", arguments: StoreKind.allCases)
+    @Test("BAT-3: a deny rule refuses the whole request and names the objects that it protects", arguments: StoreKind.allCases)
     func denyRefuses(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         let topics = ["free", "sea"].map { name in

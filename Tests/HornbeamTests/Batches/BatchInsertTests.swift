@@ -23,7 +23,7 @@ struct BatchInsertTests {
         #expect(report.isSound, "\(report)")
     }
 
-    @Test("BAT-1: a handler fills rows until it says that there are no more", arguments: StoreKind.allCases)
+    @Test("BAT-1: a handler fills rows until it returns that there are no more", arguments: StoreKind.allCases)
     func handlersFillRows(kind: StoreKind) throws {
         let stack = try Catalogue.stack(kind)
         let context = stack.newContext()
@@ -114,7 +114,7 @@ struct BatchInsertTests {
         #expect(report.isSound, "\(report)")
     }
 
-    @Test("BAT-1: what was committed on the way stays when a later row fails", arguments: StoreKind.allCases)
+    @Test("BAT-1: rows that were committed earlier stay when a later row fails", arguments: StoreKind.allCases)
     func committedRowsStay(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         var request = BatchInsertRequest(Book.self, from: 1 ... 5) { number, row in
@@ -128,7 +128,7 @@ struct BatchInsertTests {
         try context.save()
     }
 
-    @Test("BAT-1: what a row cannot have is refused by name", arguments: StoreKind.allCases)
+    @Test("BAT-1: a value that a row cannot have is refused by name", arguments: StoreKind.allCases)
     func impossibleValuesAreRefused(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         func failure(_ entity: String, _ values: [String: PropertyValue]) -> HornbeamError? {
@@ -146,7 +146,7 @@ struct BatchInsertTests {
         #expect(try context.books().isEmpty)
     }
 
-    @Test("BAT-4: other contexts and streams hear of a batch as of a save", arguments: StoreKind.allCases)
+    @Test("BAT-4: other contexts and change sequences receive a batch like a save", arguments: StoreKind.allCases)
     func batchesAreAnnounced(kind: StoreKind) async throws {
         let stack = try Catalogue.stack(kind)
         var changes = stack.container.changes().makeAsyncIterator()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch updates")
 struct BatchUpdateTests {
-    @Test("BAT-2: constants and expressions are set, and objects in hand show them", arguments: StoreKind.allCases)
+    @Test("BAT-2: constants and expressions are set, and registered objects show them", arguments: StoreKind.allCases)
     func constantsAndExpressions(kind: StoreKind) throws {
         let stack = try Catalogue.stack(kind)
         let context = stack.newContext()
@@ -52,7 +52,7 @@ struct BatchUpdateTests {
         #expect(report.isSound, "\(report)")
     }
 
-    @Test("BAT-2: sums of whole numbers in columns are what they are row by row, up to the ends of their range and beyond", arguments: StoreKind.allCases)
+    @Test("BAT-2: adding integers by columns gives the same results as row by row, up to the ends of their range and beyond", arguments: StoreKind.allCases)
     func sumsAtTheEndsOfTheRange(kind: StoreKind) throws {
         let context = try Company.stack(kind).newContext()
         let employees = (0..<38).map { _ in context.employee("e", salary: 0) }
@@ -118,7 +118,7 @@ struct BatchUpdateTests {
         #expect(try context.books().map(\.isbn) == ["1", "2", "3"])
     }
 
-    @Test("BAT-2: subentities are included unless told otherwise, and derived values follow", arguments: StoreKind.allCases)
+    @Test("BAT-2: subentities are included unless the request excludes them, and derived values are updated", arguments: StoreKind.allCases)
     func subentitiesAndDerivedValues(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         context.book("1")
@@ -136,7 +136,7 @@ struct BatchUpdateTests {
         #expect(try context.fetch(FetchRequest<Shelf>()).map(\.shouted) == ["ELM"])
     }
 
-    @Test("BAT-2: what cannot be set is refused by name", arguments: StoreKind.allCases)
+    @Test("BAT-2: a property that cannot be set is refused by name", arguments: StoreKind.allCases)
     func impossibleTargetsAreRefused(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         context.book("1")
@@ -154,7 +154,7 @@ struct BatchUpdateTests {
         #expect(try context.books().map(\.pages) == [100])
     }
 
-    @Test("BAT-4: a pending change of the same property meets the batch as a conflict", arguments: StoreKind.allCases)
+    @Test("BAT-4: a pending change of the same property conflicts with the batch", arguments: StoreKind.allCases)
     func pendingChangesConflict(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()
         let book = context.book("1")

@@ -75,7 +75,7 @@ struct BatchValueTests {
         #expect(try context.count(FetchRequest<Owner>()) == 1)
     }
 
-    @Test("BAT-1, BAT-2: limits of the model hold when the request asks for that", arguments: StoreKind.allCases)
+    @Test("BAT-1, BAT-2: limits of the model are checked when the request enables it", arguments: StoreKind.allCases)
     func limitsByChoice(kind: StoreKind) throws {
         let (context, owner) = try context(kind)
         var given = rows(owner, 3)
@@ -101,7 +101,7 @@ struct BatchValueTests {
         #expect(try context.execute(update).count == 3)
     }
 
-    @Test("MOD-8: a value that is taken is reported with its row, its key, the value and the object that has it", arguments: StoreKind.allCases)
+    @Test("MOD-8: a duplicate unique value is reported with its row, its key, the value and the object that has it", arguments: StoreKind.allCases)
     func takenValueIsNamed(kind: StoreKind) throws {
         let (context, owner) = try context(kind)
         try context.execute(BatchInsertRequest(entityName: "Item", objects: rows(owner, 1)))

@@ -69,7 +69,7 @@ import Testing
         #expect(family.ada.salary == 99)
     }
 
-    @Test("MOC-6: what a child changes shows nowhere else until it saves", arguments: StoreKind.allCases)
+    @Test("MOC-6: the changes of a child are visible in no other context until it saves", arguments: StoreKind.allCases)
     func childKeepsToItself(kind: StoreKind) throws {
         let family = try Family(kind)
         let ada = try family.inChild(family.ada)
@@ -83,7 +83,7 @@ import Testing
         #expect(ada.salary == 1 && ada.department?.name == "d")
     }
 
-    @Test("SAV-6: a child's save hands everything to its parent, transient values included, and writes nothing", arguments: StoreKind.allCases)
+    @Test("SAV-6: a child's save passes all changes to its parent, including transient values, and writes nothing to the store", arguments: StoreKind.allCases)
     func saveGoesOneLevelUp(kind: StoreKind) throws {
         let family = try Family(kind)
         let ada = try family.inChild(family.ada)
@@ -101,7 +101,7 @@ import Testing
         #expect(eve.name == "eve" && ada.spouse === eve)
     }
 
-    @Test("MOC-6, MOC-17 (1.29, 14): the save of the outermost context gives permanent IDs in all contexts", arguments: StoreKind.allCases)
+    @Test("MOC-6, MOC-17 (1.29, 14): the save of the root context assigns permanent IDs in all contexts", arguments: StoreKind.allCases)
     func rootSaveMakesIDsPermanent(kind: StoreKind) throws {
         let family = try Family(kind)
         let grandchild = family.child.newChildContext()
@@ -191,7 +191,7 @@ import Testing
         #expect(try family.employees(family.stack.newContext()) == (expected.1 ? ["ada", "bob"] : ["bob"]))
     }
 
-    @Test("MOC-31: a child follows its parent at its next fetch, or keeps what it read", arguments: StoreKind.allCases, [true, false])
+    @Test("MOC-31: a child follows its parent at its next fetch, or keeps the values that it has read", arguments: StoreKind.allCases, [true, false])
     func childFollowsParent(kind: StoreKind, follows: Bool) throws {
         let family = try Family(kind)
         family.child.automaticallyMergesChangesFromParent = follows
@@ -208,7 +208,7 @@ import Testing
         #expect(ada.salary == 1)
     }
 
-    @Test("MOC-6: a child sees what other contexts saved once its parent has moved on", arguments: StoreKind.allCases)
+    @Test("MOC-6: a child sees the saves of other contexts after its parent has merged them", arguments: StoreKind.allCases)
     func childSeesForeignSaves(kind: StoreKind) throws {
         let family = try Family(kind)
         let ada = try family.inChild(family.ada)
@@ -224,7 +224,7 @@ import Testing
         #expect(stored.salary == 50 && !stored.isActive)
     }
 
-    @Test("SAV-5, VAL-3: a child validates before it hands anything over", arguments: StoreKind.allCases)
+    @Test("SAV-5, VAL-3: a child validates before it passes any change to its parent", arguments: StoreKind.allCases)
     func childValidates(kind: StoreKind) throws {
         let family = try Family(kind)
         _ = Employee(context: family.child)

@@ -5,7 +5,7 @@ import Testing
 /// `detectConflicts(for:)`, which decision 031 recommends against write skew.
 @Suite struct ConflictDetectionTests {
     /// Found with two contexts, each of which read the other's changes: a merging context took the other's save as its base.
-    @Test("MOC-26: a watched object that others changed or deleted makes the save a conflict",
+    @Test("MOC-26: if another context changed or deleted a watched object, the save is a conflict",
           arguments: Setting.saved, [true, false])
     func watchedObjects(setting: Setting, deletes: Bool) throws {
         let stack = try Company.stack(setting.kind)
@@ -38,7 +38,7 @@ import Testing
         #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
     }
 
-    @Test("MOC-26: a watched object that nobody changed lets the save pass, once and again", arguments: Setting.saved)
+    @Test("MOC-26: a save succeeds, also a second time, if no other context changed the watched object", arguments: Setting.saved)
     func watchedObjectsThatNobodyChanged(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -74,7 +74,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test("MOC-26: a policy other than error lets others' change of a watched object stand",
+    @Test("MOC-26: a policy other than error keeps the remote change of a watched object",
           arguments: Setting.saved.filter { !$0.isChild }, [true, false])
     func policiesLetOthersChangesStand(setting: Setting, deletes: Bool) throws {
         for policy in [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .rollback] {
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// The write skew of decision 031: each context reads the objects that the other changes.
-    @Test("MOC-26: of two contexts that decide by each other's object one is told", arguments: [true, false])
+    @Test("MOC-26: if each of two contexts watches the object that the other changes, one save is a conflict", arguments: [true, false])
     func writeSkewIsDetected(follows: Bool) throws {
         let stack = try Company.stack(.inMemory)
         let maker = stack.newContext()

@@ -23,7 +23,7 @@ import Testing
         #expect(try #require(missing as? PEntity).counter == 0 && missing.isDeleted)
     }
 
-    @Test("MOC-16: objects that nobody holds are let go (context.016)", arguments: Setting.contexts)
+    @Test("MOC-16: unreferenced objects are released (context.016)", arguments: Setting.contexts)
     func unusedObjectsAreLetGo(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         _ = PEntity(context: context)
@@ -105,7 +105,7 @@ import Testing
     }
 
     #if !os(iOS)
-    @Test("changing an object after its context is gone ends with a sentence")
+    @Test("changing an object after its context was released ends the process with a message")
     func changingAnOrphanTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let container = try PersistentContainer.inMemory(model: Parity.model(), classes: Parity.classes)

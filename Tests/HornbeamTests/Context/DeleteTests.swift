@@ -15,7 +15,7 @@ import Testing
         #expect(try context.count(FetchRequest<PEntity>()) == 0 && !context.hasChanges)
     }
 
-    @Test("DEL-2: nullify lets go at the other end, of every kind of relationship", arguments: Setting.all)
+    @Test("DEL-2: nullify removes the reference at the other end, for every kind of relationship", arguments: Setting.all)
     func nullifyLetsGo(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -26,7 +26,7 @@ import Testing
         e.projects = [p, q]
         e.spouse = f
         try context.saveToStore()
-        // The deletion holds, and what others added to the same relationships stays.
+        // The object is deleted, and members that another context added to the same relationships stay.
         context.setMergePolicies(.mergeByPropertyObjectTrump)
         try setting.contest(stack) { others in
             let theirs = try others.existingObject(Employee.self, with: e.objectID)
@@ -45,7 +45,7 @@ import Testing
         #expect(hornbeamError { _ = try other.existingObject(with: e.objectID) }?.code == .objectNotFound)
     }
 
-    @Test("DEL-3: cascade deletes the others, in a fixed order (delete.006, 009)", arguments: Setting.all)
+    @Test("DEL-3: cascade deletes the related objects, in a fixed order (delete.006, 009)", arguments: Setting.all)
     func cascadeDeletesTheOthers(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind, employees: .cascade, projects: .cascade))
         let d = context.department("d")
@@ -82,7 +82,7 @@ import Testing
         #expect(try context.count(FetchRequest<ManagedObject>(entityName: "Node")) == 0)
     }
 
-    @Test("DEL-4: deny fails the save with 1600, and passes when the others go too (delete.004, 013)", arguments: Setting.all)
+    @Test("DEL-4: deny fails the save with 1600, unless the related objects are deleted too (delete.004, 013)", arguments: Setting.all)
     func denyFailsTheSave(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let parent = try context.insert(entityNamed: "PParent")
@@ -119,7 +119,7 @@ import Testing
         #expect(hornbeamError { try dangling.fire() }?.code == .objectNotFound)
     }
 
-    @Test("DEL-7: insert takes a deletion back before the save", arguments: Setting.all)
+    @Test("DEL-7: insert cancels a deletion before the save", arguments: Setting.all)
     func insertTakesADeletionBack(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
@@ -132,7 +132,7 @@ import Testing
         #expect(try context.fetch(FetchRequest<PEntity>()).map(\.name) == ["kept"])
     }
 
-    @Test("OBJ-13, C-3: a deleted object stays readable as last known, without a context", arguments: Setting.all)
+    @Test("OBJ-13, C-3: a deleted object stays readable with its last known values, without a context", arguments: Setting.all)
     func deletedObjectStaysReadable(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
         let (d, e) = (context.department("d"), context.employee("e", salary: 7))

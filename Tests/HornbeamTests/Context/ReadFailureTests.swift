@@ -48,7 +48,7 @@ final class Paper: ManagedObject {
         try #require(context.fetch(FetchRequest<Paper>().where("title == 'bad'")).first)
     }
 
-    @Test("MOC-24: what a getter could not read is reported by the next fetch, count and save, until it is acknowledged",
+    @Test("MOC-24: the next fetches, counts and saves throw the read failure of a getter until it is acknowledged",
           arguments: [false, true])
     func damageIsReported(isChild: Bool) throws {
         let root = try Self.damaged().newContext()
@@ -72,7 +72,7 @@ final class Paper: ManagedObject {
         #expect(try context.count(FetchRequest<Paper>()) == 3)
     }
 
-    @Test("MOC-12: a throwing read says at once what it cannot read, and the context does not say it again")
+    @Test("MOC-12: a throwing read throws its failure at once, and the context does not report it again")
     func throwingReads() throws {
         let context = try Self.damaged().newContext()
         let bad = try Self.bad(context)
@@ -107,7 +107,7 @@ final class Paper: ManagedObject {
         #expect(try context.count(FetchRequest<Paper>().where("title == 'new'")) == 1)
     }
 
-    @Test("MOC-21, MOC-22: rollback keeps the report, since what was shown was wrong; reset ends it")
+    @Test("MOC-21, MOC-22: rollback keeps the report, because the shown value was wrong; reset removes it")
     func rollbackKeepsTheReport() throws {
         let context = try Self.damaged().newContext()
         _ = try Self.bad(context).scan

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RefreshTests {
     typealias Note = PendingChangesTests.Note
 
-    @Test("MOC-19: refreshing drops changes and transient values, or keeps both on top of what is stored now",
+    @Test("MOC-19: refreshing drops changes and transient values, or keeps both on top of the current stored values",
           arguments: StoreKind.allCases, [true, false])
     func refreshing(kind: StoreKind, mergeChanges: Bool) throws {
         let stack = try Stack(kind, ManagedObjectModel {
@@ -56,7 +56,7 @@ import Testing
         #expect(try context.count(FetchRequest<PEntity>()) == 1)
     }
 
-    @Test("MOC-12: what does not fire a fault, and what does", arguments: StoreKind.allCases)
+    @Test("MOC-12: the calls that fire a fault, and those that do not", arguments: StoreKind.allCases)
     func whatFires(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let writer = stack.newContext()
@@ -104,7 +104,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test("MOC-24: setting a value of an object whose row is gone is a conflict at the save, and never a trap",
+    @Test("MOC-24: setting a value of an object whose row was deleted is a conflict at the save, and never a trap",
           arguments: StoreKind.allCases)
     func changingInaccessibleFaults(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
@@ -127,7 +127,7 @@ import Testing
         #expect(try writer.count(FetchRequest<PEntity>()) == 0)
     }
 
-    @Test("MOC-24, MRG-10: where objects win, one whose row is gone is written again, if its other values are right without it",
+    @Test("MOC-24, MRG-10: where objects win, an object whose row was deleted is inserted again, if its other values are valid",
           arguments: StoreKind.allCases)
     func writingInaccessibleFaultsAgain(kind: StoreKind) throws {
         let stack = try PendingChangesTests.notes(kind)

@@ -21,7 +21,7 @@ import Testing
         }
         """
 
-    @Test("what is right compiles, with and without default isolation to the main actor", arguments: [false, true])
+    @Test("correct code compiles, with and without default isolation to the main actor", arguments: [false, true])
     func rightUseCompiles(mainActor: Bool) throws {
         let source = Self.model + """
 
@@ -102,7 +102,7 @@ import Testing
         ),
     ]
 
-    @Test("MOC-1: what crosses an isolation does not compile", arguments: wrong.indices)
+    @Test("MOC-1: passing an object or a context to another isolation does not compile", arguments: wrong.indices)
     func crossingDoesNotCompile(index: Int) throws {
         let (what, source, message) = Self.wrong[index]
         let errors = try Compiler.errors(in: Self.model + "\n" + source, mainActor: false)

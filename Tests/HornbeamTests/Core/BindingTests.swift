@@ -89,7 +89,7 @@ final class Truck: Vehicle {
         #expect(wrong?.code == .unboundClass)
     }
 
-    @Test("OBJ-16: a class of several entities stands for none of them; requests and insertions name the entity", arguments: StoreKind.allCases)
+    @Test("OBJ-16: a class that is bound to several entities determines none; requests and insertions name the entity", arguments: StoreKind.allCases)
     func classesOfSeveralEntities(kind: StoreKind) throws {
         let model = try ManagedObjectModel {
             Entity("Car", className: ".Vehicle") { Vehicle.wheels }

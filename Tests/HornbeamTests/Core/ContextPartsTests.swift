@@ -37,7 +37,7 @@ import Testing
 
     // MARK: ChangeTracker
 
-    @Test("a tracker holds each changed object once, and tells the first change of an event")
+    @Test("a tracker holds each changed object once, and reports its first change in an event")
     func trackerNotesEachObjectOnce() throws {
         let context = try Company.stack(.inMemory).newContext()
         let objects = ["a", "b"].map { context.employee($0) }
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: ScopeTable
 
-    @Test("a scope table finds scopes by place and by the origin of an ID, and forgets only those of new objects")
+    @Test("a scope table finds scopes by position and by the store identity of an ID, and removes only those of new objects")
     func tableFindsScopes() throws {
         let context = try Company.stack(.inMemory).newContext()
         let employee = context.employee("a")
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: MergeState
 
-    @Test("a save takes over the report of the merges before it, and the next save begins a new one")
+    @Test("the report of a save includes the merges before it, and the next save starts a new report")
     func mergesBelongToTheNextSave() throws {
         let stack = try Company.stack(.inMemory)
         let context = stack.newContext()
@@ -121,7 +121,7 @@ import Testing
 
     // MARK: Observers and children
 
-    @Test("observers that answer false are not asked again, and those that come while others are told are told next time")
+    @Test("observers that return false are not called again, and those added during a notification are called the next time")
     func listenersLeave() throws {
         let context = try Company.stack(.inMemory).newContext()
         var told: [String] = []
@@ -142,7 +142,7 @@ import Testing
         #expect(told == ["once", "later"])
     }
 
-    @Test("changes that a listener makes reach every listener, after the changes that it was told of")
+    @Test("changes that a listener makes reach all listeners, after the changes that it received")
     func nestedChangesAreDelivered() throws {
         let context = try Company.stack(.inMemory).newContext()
         let (first, second) = (context.employee("a"), context.employee("b"))

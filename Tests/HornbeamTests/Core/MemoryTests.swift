@@ -42,7 +42,7 @@ import Testing
         #expect(most <= 10_000, "\(most) objects were registered at once")
     }
 
-    @Test("MOC-16: changed objects stay until they are saved, or all when the context is told to retain", arguments: StoreKind.allCases)
+    @Test("MOC-16: changed objects stay until they are saved; all objects stay if the context retains registered objects", arguments: StoreKind.allCases)
     func changedObjectsStay(kind: StoreKind) throws {
         let stack = try stack(kind, 100)
         let context = stack.newContext()

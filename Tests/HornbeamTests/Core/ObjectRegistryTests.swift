@@ -3,7 +3,7 @@ import Testing
 @testable import Hornbeam
 
 @Suite("Objects of a context by key") struct ObjectRegistryTests {
-    @Test("what nobody holds is a fault when it is next looked for, however the table has changed meanwhile", arguments: 0..<12)
+    @Test("an unreferenced object is a fault at its next lookup, even if the table has changed", arguments: 0..<12)
     func othersBecomeFaults(seed: Int) throws {
         var random = SplitMix(UInt64(seed))
         let stack = try Parity.stack(.inMemory)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("tables that several threads look through give the same as one")
+    @Test("several threads that search the table find the same objects as one thread")
     func largeTablesAreShared() throws {
         let stack = try Parity.stack(.inMemory)
         let count = 120_000
@@ -67,7 +67,7 @@ import Testing
     }
 
     // A weak reference does not keep an object in use, but it can reach the object without the registry.
-    @Test("an object that was held weakly keeps what was changed before it was looked for, and is told of when it is held again")
+    @Test("a weakly held object keeps changes made before its lookup, and is reported when it is held again")
     func weaklyHeldObjectsAreNotForgotten() throws {
         let stack = try Parity.stack(.inMemory)
         let writer = stack.newContext()

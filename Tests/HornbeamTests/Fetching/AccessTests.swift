@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("MOC-12, FET-11: touching one fault after another reads what the neighbours point at together", arguments: StoreKind.allCases)
+    @Test("MOC-12, FET-11: firing faults one after the other also reads the destinations of their neighbours", arguments: StoreKind.allCases)
     func siblingsComeAlong(kind: StoreKind) throws {
         let context = try company(kind).newContext()
         let employees = try context.fetch(FetchRequest<Employee>())
@@ -96,7 +96,7 @@ import Testing
         #expect(context.rowsLookedUp == 0)
     }
 
-    @Test("reading objects one at a time is reported with the place in the code", arguments: Setting.contexts)
+    @Test("reading objects one at a time is reported with the location in the code", arguments: Setting.contexts)
     func rowByRowIsReported(setting: Setting) throws {
         let context = setting.context(of: try company(setting.kind))
         context.tracksRowByRowAccess = true

@@ -22,7 +22,7 @@ import Testing
         return AsynchronousFetchRequest(FetchRequest<PEntity>(), estimatedResultCount: 500)
     }
 
-    @Test("ASY-1: gives what a plain fetch gives, and awaits while it searches", arguments: StoreKind.allCases)
+    @Test("ASY-1: returns the results of a synchronous fetch, and does not block while it searches", arguments: StoreKind.allCases)
     @MainActor func givesTheSame(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext
         let request = FetchRequest<PEntity>().where(try FetchPredicate(format: "counter >= 100")).sorted(by: "counter", ascending: false).limit(50)
@@ -32,7 +32,7 @@ import Testing
         #expect(asynchronous.progress.fractionCompleted == 1)
     }
 
-    @Test("ASY-1: unsaved changes of the context take part", arguments: StoreKind.allCases)
+    @Test("ASY-1: unsaved changes of the context are included", arguments: StoreKind.allCases)
     @MainActor func unsavedChangesTakePart(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext
         let new = PEntity(context: view)
@@ -41,7 +41,7 @@ import Testing
         #expect(found.map(\.counter) == [499, 10_000])
     }
 
-    @Test("ASY-1: where unsaved changes matter, and in children, the fetch is carried out at once, with progress and errors as ever",
+    @Test("ASY-1: if unsaved changes affect it, and in children, the fetch is executed at once, with the same progress and errors",
           arguments: StoreKind.allCases)
     @MainActor func carriedOutAtOnce(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("ASY-1: the view context can have a completion instead of somebody who waits", arguments: StoreKind.allCases)
+    @Test("ASY-1: the view context can call a completion instead of being awaited", arguments: StoreKind.allCases)
     @MainActor func completionIsCalled(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext
         let counts = AsyncStream.makeStream(of: Int.self)
@@ -84,7 +84,7 @@ import Testing
         #expect(AsynchronousFetchRequest(FetchRequest<PEntity>()).progress.isIndeterminate)
     }
 
-    @Test("ASY-3: a cancelled fetch throws, and the context goes on", arguments: StoreKind.allCases)
+    @Test("ASY-3: a cancelled fetch throws, and the context stays usable", arguments: StoreKind.allCases)
     @MainActor func cancellingEnds(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext
         let request = AsynchronousFetchRequest(FetchRequest<PEntity>())
@@ -107,7 +107,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("ASY-3: a search under way stops at the next leaf")
+    @Test("ASY-3: a running search stops at the next leaf")
     func searchStops() throws {
         let stack = try stack(.inMemory, 20_000)
         let context = stack.newContext()

@@ -18,7 +18,7 @@ import Testing
             at: folder.appending(path: name), model: try model ?? Parity.model(), classes: model == nil ? Parity.classes : [])
     }
 
-    @Test("CON-3: a container whose store was not loaded says so")
+    @Test("CON-3: a container whose store was not loaded throws an error that names the reason")
     func nothingLoaded() throws {
         let container = try PersistentContainer(name: "x", model: Parity.model(), classes: Parity.classes)
         let error = hornbeamError { _ = try container.newContext().fetch(FetchRequest<PEntity>()) }
@@ -27,7 +27,7 @@ import Testing
             """)
     }
 
-    @Test("a container that was closed says so, and can be loaded again")
+    @Test("a closed container throws `closed`, and can be loaded again")
     func closedAndLoadedAgain() throws {
         try withFolder {
             let container = try open("A.hornbeam")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("store.011: a model that does not match the store is error 134100 that says where")
+    @Test("store.011: a model that does not match the store is error 134100, which names the differences")
     func otherModel() throws {
         try withFolder {
             let container = try open("A.hornbeam", try ManagedObjectModel { Entity("Thing") { Attribute<Int>("size") } })
@@ -177,7 +177,7 @@ import Testing
         #expect(same["folded"] == "uber eclairs" && same["count"] == 3)
     }
 
-    @Test("a relationship is walked in batches, in order, with nothing left out", arguments: StoreKind.allCases)
+    @Test("iterating over a relationship returns all members in batches, in order", arguments: StoreKind.allCases)
     func walkingInBatches(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("PSC-16: destroying a store takes all its files, and not while it is open")
+    @Test("PSC-16: destroying a store removes all its files; an open store is refused")
     func destroyingAStore() throws {
         let stack = try Parity.stack(.onDisk)
         let coordinator = stack.container.persistentStoreCoordinator
@@ -237,7 +237,7 @@ import Testing
         try coordinator.destroyPersistentStore(stack.description)
     }
 
-    @Test("object.026: what was saved is there after closing and opening")
+    @Test("object.026: saved objects are present after closing and opening")
     func savedIsThereAfterReopening() throws {
         let stack = try Company.stack(.onDisk)
         let context = stack.newContext()

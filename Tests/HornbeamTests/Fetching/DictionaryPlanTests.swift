@@ -41,7 +41,7 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
-    @Test("FET-14, FET-15: a plan of groups says how they are made, kept and ordered")
+    @Test("FET-14, FET-15: a plan of groups prints how they are made, filtered and ordered")
     func planOfGroups() throws {
         let (stack, context) = try context(5)
         let request = try FetchRequest<Employee>()
@@ -85,7 +85,7 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
-    @Test("an error calls a sort key, a having predicate and a key path by what they are")
+    @Test("an error names a sort key, a having predicate and a key path as such")
     func partsAreCalledByName() throws {
         let (stack, context) = try context(1)
         func message(_ body: () throws -> Void) -> String { hornbeamError { try body() }?.message ?? "" }

@@ -28,7 +28,7 @@ import Testing
 
     // MARK: Columns
 
-    @Test("FET-12: columns are attributes, paths over to-ones and expressions; what is missing is nil", arguments: Setting.saved)
+    @Test("FET-12: columns are attributes, paths over to-ones and expressions; a missing value is nil", arguments: Setting.saved)
     func columns(setting: Setting) throws {
         let (_, context) = try stack(setting)
         let request = try FetchRequest<Employee>().where("salary >= 300").sorted(by: "name").limit(3)
@@ -120,7 +120,7 @@ import Testing
         #expect(hornbeamError { _ = try context.fetch(objects) }?.code == .unsupportedRequest)
     }
 
-    @Test("FET-6: a request without a type gives the kind of result that it names", arguments: Setting.saved)
+    @Test("FET-6: a request without a type returns the kind of result that it names", arguments: Setting.saved)
     func resultKinds(setting: Setting) throws {
         let (_, context) = try stack(setting)
         var request = FetchDescription(entityName: "Department")
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Unsaved changes
 
-    @Test("FET-10: unsaved changes take part in columns, totals and groups, of child contexts too", arguments: Setting.saved)
+    @Test("FET-10: unsaved changes are included in columns, totals and groups, in child contexts too", arguments: Setting.saved)
     func pendingChanges(setting: Setting) throws {
         let (_, context) = try stack(setting)
         let sums = FetchRequest<Employee>().selecting("department.name", .sum(of: "salary", as: "sum")).grouped(by: "department.name")
@@ -167,7 +167,7 @@ import Testing
         #expect(try child.fetch(names).map { $0["name"] } == ["e1", "e9"])
     }
 
-    @Test("FET-10, MRG-1: columns and totals show what both sides changed as the merge policy decides",
+    @Test("FET-10, MRG-1: columns and totals show properties that both sides changed as the merge policy decides",
           arguments: Setting.contested, Setting.policies.indices)
     func contestedTotals(setting: Setting, policy: Int) throws {
         let (stack, context) = try stack(setting)

@@ -13,7 +13,7 @@ import Testing
         return (stack, stack.newContext())
     }
 
-    @Test("counters tell the rows read, the leaves read and the faults fired of one request")
+    @Test("counters have the rows read, the leaves read and the faults fired by one request")
     func counters() throws {
         let (stack, context) = try context(2_000)
         defer { withExtendedLifetime(stack) {} }
@@ -52,7 +52,7 @@ import Testing
         #expect(!report.description.contains("e77"))
     }
 
-    @Test("a plan says how unsaved changes take part")
+    @Test("a plan prints how unsaved changes are included")
     func explainWithChanges() throws {
         let (stack, context) = try context(3)
         defer { withExtendedLifetime(stack) {} }

@@ -42,7 +42,7 @@ import Testing
         #expect(try stack.newContext().fetch(request).count == 6)
     }
 
-    @Test("FET-18 (1.29, 11): a request that refreshes gives known objects the stored values, and leaves changed ones alone",
+    @Test("FET-18 (1.29, 11): a refreshing request updates registered objects to the stored values, except changed objects",
           arguments: StoreKind.allCases)
     func refreshing(kind: StoreKind) throws {
         let (stack, context, employees) = try stack(kind)
@@ -61,7 +61,7 @@ import Testing
         #expect(try stale.fetch(request).map(\.salary) == [1, 11, 21, 31, 41, 51])
     }
 
-    @Test("FET-19, FET-24: a request belongs to no context: a value that any may run, coded and decoded too", arguments: StoreKind.allCases)
+    @Test("FET-19, FET-24: a request belongs to no context: any context may execute it, also after encoding and decoding", arguments: StoreKind.allCases)
     func requestsAreValues(kind: StoreKind) async throws {
         let (stack, context, employees) = try stack(kind)
         let request = try FetchRequest<Employee>().where("salary BETWEEN {10, 40}").sorted(by: "salary").offset(1).limit(2)
@@ -94,7 +94,7 @@ import Testing
         #expect(hornbeamError { _ = try context.count(FetchRequest<Employee>().where("wages > 1")) }?.code == .predicateInvalid)
     }
 
-    @Test("FET-22: a fetch asks the stores even where all objects are here already", arguments: StoreKind.allCases)
+    @Test("FET-22: a fetch reads the stores even if all objects are registered already", arguments: StoreKind.allCases)
     func storesAreAlwaysAsked(kind: StoreKind) throws {
         let (stack, context, employees) = try stack(kind)
         try stack.container.performAndWait { other in
@@ -105,7 +105,7 @@ import Testing
         #expect(try context.fetch(FetchRequest<Employee>(sortedBy: [FetchSort("salary")])).map(\.name) == ["e1", "e2", "e3", "e4", "e5", "theirs"])
     }
 
-    @Test("FET-23: all, by condition, by a request built up, by unique value, and whether there is any", arguments: StoreKind.allCases)
+    @Test("FET-23: fetching all objects, by condition, by a built request, by unique value, and testing existence", arguments: StoreKind.allCases)
     func helpers(kind: StoreKind) throws {
         let (_, context, employees) = try stack(kind)
         #expect(try context.fetch(FetchRequest<Employee>()) == employees)

@@ -30,7 +30,7 @@ import Testing
         #expect(context.object(with: first[1].objectID) === first[1])
     }
 
-    @Test("FET-9: objects come as faults, or filled when asked", arguments: StoreKind.allCases)
+    @Test("FET-9: results are faults, or have their values if the request says so", arguments: StoreKind.allCases)
     func faultsOrFilled(kind: StoreKind) throws {
         let (stack, context) = try stack(kind, names: ["a", "b"])
         let faults = try context.fetch(byName)
@@ -64,7 +64,7 @@ import Testing
         #expect(try context.fetch(columns).count == context.count(FetchRequest<Employee>()) - 1)
     }
 
-    @Test("FET-2: unsaved inserts, changes and deletions take part in order (fetch.001)", arguments: Setting.saved)
+    @Test("FET-2: unsaved inserts, changes and deletions are included in order (fetch.001)", arguments: Setting.saved)
     func pendingChangesTakePart(setting: Setting) throws {
         let (_, context) = try stack(setting, names: ["zebra", "apple", "mango", "fig"])
         _ = context.employee("banana")
@@ -131,7 +131,7 @@ import Testing
         #expect(try stack.newContext().fetch(any).map(\.name) == ["aaa"])
     }
 
-    @Test("FET-7: subentities take part unless left out (fetch.018)", arguments: StoreKind.allCases)
+    @Test("FET-7: subentities are included unless the request excludes them (fetch.018)", arguments: StoreKind.allCases)
     func subentities(kind: StoreKind) throws {
         let model = try ManagedObjectModel {
             Entity("Car") { Attribute<String?>("maker") }

@@ -45,7 +45,7 @@ private final class Volume: ManagedObject {
 
     private func titles(_ key: String) throws -> [String] { try rack.fetchedObjects(forKey: key, as: Volume.self).map(\.title) }
 
-    @Test("REL-9: a fetched property gives an ordered array, with $FETCH_SOURCE and $FETCHED_PROPERTY bound", arguments: [true, false])
+    @Test("REL-9: a fetched property returns an ordered array, with $FETCH_SOURCE and $FETCHED_PROPERTY bound", arguments: [true, false])
     func requestIsBound(isSaved: Bool) throws {
         if isSaved { try context.save() }
         #expect(try titles("volumes") == ["Cd", "Ab"])
@@ -56,7 +56,7 @@ private final class Volume: ManagedObject {
         #expect(try twin.fetchedObjects(forKey: "twins") == [rack])
     }
 
-    @Test("REL-9: what it found is kept until the object becomes a fault or is refreshed")
+    @Test("REL-9: its results are cached until the object becomes a fault or is refreshed")
     func resultIsKept() throws {
         try context.save()
         #expect(try titles("volumes").count == 2)
@@ -74,7 +74,7 @@ private final class Volume: ManagedObject {
         #expect(try titles("volumes") == [] && rack.label == "none")
     }
 
-    @Test("REL-9: it cannot be set, nor asked for in a predicate, and an unknown one is named")
+    @Test("REL-9: it cannot be set or used in a predicate, and the error for an unknown one has its name")
     func itIsReadOnly() throws {
         let unknown = #expect(throws: HornbeamError.self) { try titles("volums") }
         #expect(unknown?.message.contains("did you mean “volumes”?") == true)

@@ -14,7 +14,7 @@ import Testing
         try Stack(kind, ManagedObjectModel { Entity("Note") { Note.text; Note.mood } }, [Note.self])
     }
 
-    @Test("MOC-7: an object is in one of the three sets, and in none once it came and went", arguments: Setting.contexts)
+    @Test("MOC-7: an object is in one of the three sets, and in none after it was inserted and deleted", arguments: Setting.contexts)
     func threeSets(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let (a, b, c) = (PEntity(context: context), PEntity(context: context), PEntity(context: context))
@@ -35,7 +35,7 @@ import Testing
         #expect(context.registeredObjects == [a, c, new])
     }
 
-    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change that leaves nothing to store", arguments: Setting.contexts)
+    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change without values to store", arguments: Setting.contexts)
     func transientChanges(setting: Setting) throws {
         let context = setting.context(of: try Self.notes(setting.kind))
         let note = Note(context: context)
@@ -84,7 +84,7 @@ import Testing
         #expect(ada.changedValues.isEmpty && ada.changedValuesForCurrentEvent.isEmpty)
     }
 
-    @Test("MOC-18, UND-1: the view context settles an event by itself, once for each turn of the main actor", arguments: StoreKind.allCases)
+    @Test("MOC-18, UND-1: the view context processes pending changes automatically, once for each turn of the main actor", arguments: StoreKind.allCases)
     @MainActor func viewContextSettlesByItself(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let view = stack.container.viewContext
@@ -103,7 +103,7 @@ import Testing
         #expect(object.name == "a" && object.counter == 1)
     }
 
-    @Test("MOC-18: processing twice tells once, and fetching and saving process by themselves", arguments: Setting.contexts)
+    @Test("MOC-18: processing twice notifies once, and fetching and saving process pending changes automatically", arguments: Setting.contexts)
     func processing(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [ManagedObjectContext.didChangeObjectsNotification])
@@ -126,7 +126,7 @@ import Testing
         #expect(posts.changes.count == 2, "what was undone by hand is no change")
     }
 
-    @Test("MOC-27, MOC-28, MOC-31: what a context is like at first, and who it says saved", arguments: StoreKind.allCases)
+    @Test("MOC-27, MOC-28, MOC-31: the initial settings of a context, and its name and author in notifications", arguments: StoreKind.allCases)
     func defaults(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         #expect(context.mergePolicy == .error && context.automaticallyMergesChangesFromParent)
@@ -145,7 +145,7 @@ import Testing
         #expect(context.description == "ManagedObjectContext(importer, 1 objects, 0 changed)")
     }
 
-    @Test("MOC-5, MOC-33: any number of contexts; one that is let go leaves nothing behind", arguments: StoreKind.allCases)
+    @Test("MOC-5, MOC-33: any number of contexts; a released context leaves nothing in memory", arguments: StoreKind.allCases)
     func scratchContexts(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
         let contexts = (0..<20).map { _ in stack.newContext() }

@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("FET-10: whatever was changed, fetches give what asking each object gives", arguments: StoreKind.allCases, [false, true])
+    @Test("FET-10: after any changes, fetches return the results of evaluating each object", arguments: StoreKind.allCases, [false, true])
     func answersAreThoseOfObjects(kind: StoreKind, isChild: Bool) throws {
         for seed in 1 ... 6 as ClosedRange<UInt64> {
             let stack = try Self.stack(kind)
@@ -187,7 +187,7 @@ import Testing
         #expect(many < few * 5 + .milliseconds(5), "\(Self.changes[change].0): \(few) with 20, \(many) with 4,000")
     }
 
-    @Test("FET-10: a fetch after a save of others costs the same with few and with many pending changes", arguments: changes.indices)
+    @Test("FET-10: a fetch after a save of another context costs the same with few and with many pending changes", arguments: changes.indices)
     func fetchesAfterSavesOfOthersAreFlat(_ change: Int) throws {
         func cost(_ count: Int) throws -> Duration {
             let stack = try Self.stack(.inMemory)

@@ -51,7 +51,7 @@ import Testing
         #expect(try context.first(Tag.self, where: Tag.rank, equals: 0) === all[0])
     }
 
-    @Test("FET-10: unsaved changes take part")
+    @Test("FET-10: unsaved changes are included")
     func unsavedChangesTakePart() throws {
         let container = try container()
         try add(["a", "b"], to: container)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("a text is lent as it shows: stored, changed, absent, long, and of a deleted object")
+    @Test("borrowed text equals the getter's: stored, changed, absent, long, and of a deleted object")
     func textsAreLentAsTheyShow() throws {
         let container = try container()
         let long = String(repeating: "long ", count: 4000)

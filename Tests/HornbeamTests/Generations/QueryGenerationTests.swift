@@ -127,7 +127,7 @@ import Testing
         #expect(try child.count(FetchRequest<Employee>()) == 1)
     }
 
-    @Test("QGN-6: what is saved from an old state meets what others saved as a conflict, for the policy to settle",
+    @Test("QGN-6: a save from an old state conflicts with later saves of other contexts, and the policy resolves the conflicts",
           arguments: StoreKind.allCases, [
             ("error", nil), ("storeTrump", "theirs"), ("objectTrump", "mine"), ("overwrite", "mine"), ("rollback", "theirs"),
           ] as [(String, String?)])
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("QGN-1, QGN-3: a context goes back to retained transactions and forth again, objects show each at once",
+    @Test("QGN-1, QGN-3: a context moves to retained transactions and forward again, and objects show each state at once",
           arguments: StoreKind.allCases)
     func timeTravel(kind: StoreKind) throws {
         let stack = try company(kind, retaining: 10)
@@ -197,7 +197,7 @@ import Testing
         #expect(a.salary == 9 && a.name == "pending")
     }
 
-    @Test("QGN-5: what is not retained is given back, and says so", arguments: StoreKind.allCases)
+    @Test("QGN-5: a state that is not retained is released, and pinning to it throws an error", arguments: StoreKind.allCases)
     func notRetained(kind: StoreKind) throws {
         let stack = try company(kind, retaining: 2)
         let coordinator = stack.container.persistentStoreCoordinator

@@ -74,7 +74,7 @@ struct Notebook {
 }
 
 @Suite("History") struct HistoryTests {
-    @Test("HIS-1: without tracking there is no history, and asking says so", arguments: StoreKind.allCases)
+    @Test("HIS-1: without tracking there is no history, and reading it throws an error", arguments: StoreKind.allCases)
     func historyCanBeOff(kind: StoreKind) throws {
         let notebook = try Notebook(kind, nil)
         try notebook.save("a")
@@ -109,7 +109,7 @@ struct Notebook {
         try container.close()
     }
 
-    @Test("HIS-2: a transaction says who saved, when and where", arguments: StoreKind.allCases)
+    @Test("HIS-2: a transaction has its author, time, process and context name", arguments: StoreKind.allCases)
     func transactionSaysWho(kind: StoreKind) throws {
         let notebook = try Notebook(kind)
         let before = Date()
@@ -132,7 +132,7 @@ struct Notebook {
         #expect(transaction.token.transactionNumber(of: transaction.storeIdentifier) == transaction.number)
     }
 
-    @Test("HIS-3, ATT-15: changes name objects, properties, and what deleted ones were", arguments: StoreKind.allCases)
+    @Test("HIS-3, ATT-15: changes have objects, properties, and preserved values of deleted objects", arguments: StoreKind.allCases)
     func changesTell(kind: StoreKind) throws {
         let notebook = try Notebook(kind)
         let id = try notebook.save("a")
@@ -169,7 +169,7 @@ struct Notebook {
         #expect(try notebook.history.fetch(after: transactions[0]).get().isEmpty)
     }
 
-    @Test("HIS-4: a token of another store is answered with resync", arguments: StoreKind.allCases)
+    @Test("HIS-4: a token of another store returns resync", arguments: StoreKind.allCases)
     func foreignTokenResyncs(kind: StoreKind) throws {
         let (a, b) = (try Notebook(kind), try Notebook(kind))
         try a.save("a")
@@ -201,7 +201,7 @@ struct Notebook {
         #expect(error?.code == .unknownKey)
     }
 
-    @Test("HIS-7: purged history makes older tokens resync, and the token itself goes on", arguments: StoreKind.allCases)
+    @Test("HIS-7: after a purge older tokens return resync, and the new token continues", arguments: StoreKind.allCases)
     func purgeExpiresTokens(kind: StoreKind) throws {
         let notebook = try Notebook(kind)
         let start = try notebook.history.currentToken()
@@ -263,7 +263,7 @@ struct Notebook {
         #expect(try context.count(FetchRequest<HNote>()) == 1)
     }
 
-    @Test("HIS-7: registered consumers come back to what they have not read", arguments: StoreKind.allCases)
+    @Test("HIS-7: registered consumers find the records that they have not read", arguments: StoreKind.allCases)
     func consumersContinue(kind: StoreKind) throws {
         let notebook = try Notebook(kind)
         try notebook.save("a")
@@ -282,7 +282,7 @@ struct Notebook {
         #expect(try notebook.history.consumers().map(\.name) == ["sync"])
     }
 
-    @Test("HIS-7: retention keeps history bounded, and longer for those who have not read it", arguments: StoreKind.allCases)
+    @Test("HIS-7: retention bounds history, and keeps it longer for consumers that have not read it", arguments: StoreKind.allCases)
     func retentionBounds(kind: StoreKind) throws {
         let notebook = try Notebook(kind, HistoryTracking(recordCount: 10, unreadRecordCount: 30))
         let start = try notebook.history.currentToken()
@@ -303,7 +303,7 @@ struct Notebook {
         #expect(try notebook.history.fetch(for: "slow").get().isEmpty)
     }
 
-    @Test("HIS-2: history is still told after the store was opened again")
+    @Test("HIS-2: history is complete after the store was opened again")
     func historySurvivesReopening() throws {
         let notebook = try Notebook(.onDisk)
         let id = try notebook.save("a")

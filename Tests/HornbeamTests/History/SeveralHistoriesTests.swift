@@ -103,7 +103,7 @@ import Testing
         #expect(hornbeamError { _ = try second.currentToken() }?.code == .closed)
     }
 
-    @Test("HIS-1: a store without history is passed over beside one that keeps it", arguments: SeveralStoresTests.kinds)
+    @Test("HIS-1: a store without history is skipped beside one with history", arguments: SeveralStoresTests.kinds)
     func storesWithoutHistoryArePassedOver(kinds: (StoreKind, StoreKind)) throws {
         let container = try container(kinds, secondKeepsHistory: false)
         let stores = container.persistentStoreCoordinator.persistentStores
@@ -127,7 +127,7 @@ import Testing
     /// change a, delete b
     ///                   history after token  ->   mergeChanges
     /// ```
-    @Test("NOT-8, HIS-2: what one container reads in history, contexts of others take in, over several stores", arguments: SeveralStoresTests.kinds)
+    @Test("NOT-8, HIS-2: contexts of other containers merge the history that one container reads, over several stores", arguments: SeveralStoresTests.kinds)
     func historyIsAnnouncedElsewhere(kinds: (StoreKind, StoreKind)) throws {
         let writer = try container(kinds)
         let ids = try (0..<2).map { try save("n\($0)", in: writer, [0, 1]) }

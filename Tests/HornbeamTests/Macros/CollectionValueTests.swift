@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("REL-12: a set that stands alone is changed alone, and assigned as a whole", arguments: StoreKind.allCases)
+    @Test("REL-12: a change of a set in a variable changes only the variable, until the set is assigned", arguments: StoreKind.allCases)
     func setsThatStandAlone(kind: StoreKind) throws {
         let scene = try Scene(kind)
         var alone = ManagedSet([scene.people[0]])
@@ -58,7 +58,7 @@ import Testing
         #expect(Set(scene.department.employees) == Set(scene.people[1...]) && scene.people[0].department == nil)
     }
 
-    @Test("REL-12: a copy that goes back carries only its own changes", arguments: StoreKind.allCases)
+    @Test("REL-12: assigning a changed copy applies only the changes of the copy", arguments: StoreKind.allCases)
     func onlyOwnChangesGoBack(kind: StoreKind) throws {
         let scene = try Scene(kind)
         var copy = scene.department.employees
@@ -68,7 +68,7 @@ import Testing
         #expect(Set(scene.department.employees) == Set(scene.people[1...]))
     }
 
-    @Test("REL-12: a set of one object assigned to another replaces what is there", arguments: StoreKind.allCases)
+    @Test("REL-12: a set of one object that is assigned to another replaces the members", arguments: StoreKind.allCases)
     func setsOfOthersReplace(kind: StoreKind) throws {
         let scene = try Scene(kind)
         let other = scene.context.department("e")
@@ -77,7 +77,7 @@ import Testing
         #expect(Set(other.employees) == Set(scene.people[..<3]) && scene.department.employees.isEmpty && scene.people[3].department == nil)
     }
 
-    @Test("REL-5: an array that stands alone keeps its order and each object once", arguments: StoreKind.allCases)
+    @Test("REL-5: an array in a variable keeps its order and has each object once", arguments: StoreKind.allCases)
     func arraysThatStandAlone(kind: StoreKind) throws {
         let scene = try Scene(kind)
         let steps = scene.steps

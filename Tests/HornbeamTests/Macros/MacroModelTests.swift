@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("MOD-1: what the macros declare equals what is written by hand, part by part")
+    @Test("MOD-1: each part that the macros declare equals the part written by hand")
     func theDeclaredModelIsTheWrittenOne() throws {
         let declared = try MacroLibrary.model().definition
         let written = try written().definition
@@ -77,7 +77,7 @@ import Testing
     class Plain: ManagedObject {}
     final class Heir: MacroItem {}
 
-    @Test("REL-4: an inverse that is not clear is asked for, with the candidates") func unclearInverses() {
+    @Test("REL-4: an ambiguous inverse is an error that names the candidates") func unclearInverses() {
         let error = hornbeamError { _ = try ManagedObjectModel(for: Unclear.Owner.self, Unclear.Thing.self) }
         let messages = error.map { [$0.message] + $0.details.map(\.message) } ?? []
         #expect(

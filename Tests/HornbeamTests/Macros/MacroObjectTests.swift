@@ -14,7 +14,7 @@ import Testing
         #expect(try context.fetch(FetchRequest<MacroPart>()).count == 2)
     }
 
-    @Test("OBJ-1: the initialiser takes every value and honours the defaults", arguments: Setting.contexts)
+    @Test("OBJ-1: the initialiser has a parameter for every value, with the defaults", arguments: Setting.contexts)
     func initialisersHonourDefaults(setting: Setting) throws {
         let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let author = MacroAuthor(in: context, name: "Mary")
@@ -54,7 +54,7 @@ import Testing
         #expect(try stack.newContext().count(FetchRequest<MacroBook>().where(MacroBook.rating == .good)) == 1)
     }
 
-    @Test("ATT-5, ATT-7, ATT-8: what the attributes say is checked at save", arguments: Setting.contexts)
+    @Test("ATT-5, ATT-7, ATT-8: the rules of the attributes are checked at save", arguments: Setting.contexts)
     func limitsAreChecked(setting: Setting) throws {
         let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let book = MacroBook(in: context, title: "forbidden", year: 1000, place: [:])
@@ -63,7 +63,7 @@ import Testing
         #expect(Set((error?.details ?? []).map { $0.key ?? "" }) == ["title", "year"])
     }
 
-    @Test("REL-3: sets and arrays are values; setting them changes what differs", arguments: StoreKind.allCases)
+    @Test("REL-3: sets and arrays are values; setting them changes only the members that differ", arguments: StoreKind.allCases)
     func collectionsAreValues(kind: StoreKind) throws {
         let stack = try MacroLibrary.stack(kind)
         let context = stack.newContext()

@@ -32,7 +32,7 @@ final class Member: ManagedObject {
         return (stack, context, stored.objectID, new)
     }
 
-    @Test("MRG-6, MRG-8: a custom policy is asked about unique values, and its answer holds", arguments: Setting.contested, [false, true])
+    @Test("MRG-6, MRG-8: a custom policy is called for unique values, and its decision applies", arguments: Setting.contested, [false, true])
     func customPolicyDecides(setting: Setting, isHere: Bool) throws {
         let theirs = setting.isContested ? 5 : 3
         let answers: [(ConstraintResolution, String, Int)] = [
@@ -54,7 +54,7 @@ final class Member: ManagedObject {
         }
     }
 
-    @Test("MRG-6: the base policy decides what a custom one leaves to it, and the save throws what it throws", arguments: Setting.contested)
+    @Test("MRG-6: the base policy decides if a custom policy returns no decision, and the save throws the error of the policy", arguments: Setting.contested)
     func customPolicyLeavesItToTheBase(setting: Setting) throws {
         let (stack, context, stored, new) = try conflict(setting, isHere: false)
         context.setMergePolicies(.custom(over: .error) { _ in [:] } constraints: { _ in .base })
@@ -81,7 +81,7 @@ final class Member: ManagedObject {
         #expect(found.map(\.visits) == [9] && found[0].name == "new")
     }
 
-    @Test("MRG-7: a thrown error has what was, what was wanted and what is stored", arguments: Setting.contested)
+    @Test("MRG-7: a thrown error has the old value, the new value and the stored value", arguments: Setting.contested)
     func errorsHaveTheConflict(setting: Setting) throws {
         let (stack, context, stored, new) = try conflict(setting, isHere: false)
         let unique = try #require(hornbeamError { try context.saveToStore() })
@@ -184,7 +184,7 @@ final class Account: ManagedObject {
     }
 }
 
-/// A device whose token differs for each object.
+/// A device whose initial token is different for each object.
 final class Device: ManagedObject {
     static let serial = Attribute<String?>("serial", unique: true)
     static let token = Attribute<String?>("token")

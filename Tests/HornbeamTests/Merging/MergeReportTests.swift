@@ -69,7 +69,7 @@ final class Post: ManagedObject {
         func stored() throws -> Post { try stack.newContext().existingObject(Post.self, with: a.objectID) }
     }
 
-    @Test("MRG-6: rules of the model settle what both sides changed, under every policy and with none",
+    @Test("MRG-6: merge rules of the model resolve properties that both sides changed, under every policy and without one",
           arguments: Setting.saved)
     func rulesSettle(setting: Setting) throws {
         for policy in [MergePolicy.error, .rollback, .overwrite] {
@@ -91,7 +91,7 @@ final class Post: ManagedObject {
             #expect(stored.likes == 13 && stored[Post.best] == 2 && stored.tags == ["x", "you", "me"])
             #expect(stored[Post.first] == Date(timeIntervalSinceReferenceDate: 1))
             #expect(stored[Post.mood] == "you" && stored[Post.note] == "you & me")
-            // A child that does not follow keeps showing what it had.
+            // A child that does not follow keeps its values.
             #expect(setting.keepsWhatItHas || (pair.a.likes == 13 && pair.a[Post.mood] == "you"))
             #expect(pair.merged.map(\.conflict.key) == ["likes", "best", "first", "tags", "mood", "note"])
             #expect(pair.merged.first?.result == 13 && pair.merged.first?.decision == .rule(.sum))
@@ -223,7 +223,7 @@ final class Post: ManagedObject {
         #expect(pair.mine.lastMergeReport.properties.first?.decision == .policy(pair.mine.mergePolicy))
     }
 
-    @Test("MRG-6: what a custom policy throws, the save throws, and nothing is lost", arguments: StoreKind.allCases)
+    @Test("MRG-6: the save throws the error that a custom policy throws, and nothing is lost", arguments: StoreKind.allCases)
     func customPolicyThrows(kind: StoreKind) throws {
         let pair = try Pair(kind)
         pair.mine.mergePolicy = .custom(over: .error) { _ in throw HornbeamError(.mergeConflict, "Ask the user.") }
@@ -239,7 +239,7 @@ final class Post: ManagedObject {
         #expect(try pair.stored().title == "mine")
     }
 
-    @Test("NOT-7, NOT-8, MOC-32: a context that does not follow takes in a save on request, or of contexts that it observes",
+    @Test("NOT-7, NOT-8, MOC-32: a context that does not follow merges a save on request, and saves of contexts that it observes",
           arguments: StoreKind.allCases)
     func mergingOnRequest(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)

@@ -45,7 +45,7 @@ import Testing
     //     changes, undoes
     //                               changes, saves
     //     changes, saves
-    @Test("A change that was taken back is no base for a conflict", arguments: StoreKind.allCases)
+    @Test("A change that was reverted causes no conflict", arguments: StoreKind.allCases)
     func aChangeTakenBackLeavesNoOldVersionBehind(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.a.name = "mine"
@@ -94,7 +94,7 @@ import Testing
         #expect(try reader.fetch(FetchRequest<PEntity>()).allSatisfy { $0.name == "round \(count)" })
     }
 
-    @Test("merge on save: a following context shows what others saved at its next read", arguments: StoreKind.allCases)
+    @Test("merge on save: a following context shows the saves of other contexts at its next fetch", arguments: StoreKind.allCases)
     func followingContextShowsSaves(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.b.name = "theirs"
@@ -104,7 +104,7 @@ import Testing
         #expect(pair.a.name == "theirs")
     }
 
-    @Test("FET-21: a context that does not follow keeps what it read until refreshed", arguments: StoreKind.allCases)
+    @Test("FET-21: a context that does not follow keeps its values until it is refreshed", arguments: StoreKind.allCases)
     func staleContextKeepsValues(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)
         pair.b.name = "theirs"
@@ -225,7 +225,7 @@ import Testing
         #expect(try pair.stored() == nil && !pair.mine.hasChanges)
     }
 
-    @Test("C-3: what others deleted stays readable here, and is deleted", arguments: StoreKind.allCases)
+    @Test("C-3: an object that another context deleted stays readable, and `isDeleted` is true", arguments: StoreKind.allCases)
     func deletedElsewhereStaysReadable(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.theirs.delete(pair.b)
@@ -316,7 +316,7 @@ import Testing
         #expect(try context.count(FetchRequest<ManagedObject>(entityName: "User")) == 2)
     }
 
-    @Test("MRG-8, MRG-9: a new object takes a stored one's place, or gives way", arguments: StoreKind.allCases, [
+    @Test("MRG-8, MRG-9: a new object replaces a stored object with its unique value, or becomes that object", arguments: StoreKind.allCases, [
         (MergePolicy.mergeByPropertyObjectTrump, "second"), (.overwrite, "second"),
         (.mergeByPropertyStoreTrump, "first"), (.rollback, "first"),
     ])

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("MIG-11: objects of two entities are merged, a to-many becomes a to-one, and a required attribute is made of others")
+    @Test("MIG-11: objects of two entities are merged, a to-many becomes a to-one, and a required attribute is computed from others")
     func shapesThatCannotBeInferred() throws {
         let second = try ManagedObjectModel {
             Entity("Person") {
@@ -98,7 +98,7 @@ import Testing
         return try ManagedObjectModel(definition)
     }
 
-    @Test("MIG-11: willMigrate takes away what breaks a new constraint; without it the store stays as it is")
+    @Test("MIG-11: willMigrate removes objects that break a new constraint; without it the store does not change")
     func willMigratePreparesOldObjects() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("MIG-11: what willMigrate changes is what didMigrate reads, and the old objects cannot be written there")
+    @Test("MIG-11: didMigrate reads the changes of willMigrate, and cannot write the old objects")
     func oldObjectsAreReadOnly() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -190,7 +190,7 @@ import Testing
         try Self.expectUnchanged(store)
     }
 
-    @Test("REL-6, MIG-11: objects that a new deny rule protects are named when a stage deletes what leads to them")
+    @Test("REL-6, MIG-11: objects that a new deny rule protects are named when a stage deletes the object at the other end")
     func denyRulesHold() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -264,7 +264,7 @@ import Testing
         try Self.expectUnchanged(store)
     }
 
-    @Test("HIS-1, PSC-8: history, metadata and IDs survive a custom stage, whose label is in history")
+    @Test("HIS-1, PSC-8: history, metadata and IDs survive a custom stage, and history has the label of the stage")
     func storeKeepsItsIdentity() throws {
         let store = try MigratedStore()
         let ids = try Self.fill(store)

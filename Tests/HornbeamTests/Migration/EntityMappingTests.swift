@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("MIG-6: values that an expression cannot give are named with their objects, and nothing changes")
+    @Test("MIG-6: values that an expression cannot compute are reported with their objects, and nothing changes")
     func valuesThatCannotBeComputedAreNamed() throws {
         var definition = Self.first.definition
         definition.entities[0].attributes += [AttributeDescription("size", .integer16), AttributeDescription("code", .integer16, optional: true)]

@@ -102,7 +102,7 @@ import Testing
         #expect(problems[1].contains("Note->Note, b: code must set it"))
     }
 
-    @Test("MIG-4: a plan is read before it is carried out: each stage, what the first costs in a store, and what follows")
+    @Test("MIG-4: a plan can be read before the migration: each stage, the cost of the first, and the later mappings")
     func planIsPrinted() throws {
         #expect(
             try Self.wholePlan().description == """

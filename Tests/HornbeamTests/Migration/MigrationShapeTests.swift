@@ -112,7 +112,7 @@ import Testing
         try store.with(Self.team([])) { (context) throws in #expect(try context.all("Team").count == 2) }
     }
 
-    @Test("ATT-11, MIG-11: derivations of the new version follow what a custom stage writes")
+    @Test("ATT-11, MIG-11: a custom stage that writes values updates the derived attributes of the new version")
     func derivationsFollowCustomStages() throws {
         let store = try MigratedStore()
         let first = try Self.team([])

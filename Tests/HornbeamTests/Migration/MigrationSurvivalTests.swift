@@ -75,7 +75,7 @@ import Testing
         #expect(transactions[0].changes.contains { stores.managedObjectID(forURIRepresentation: authors[3]) == $0.objectID })
     }
 
-    @Test("QGN-3, MIG-1: states from before a migration are not retained, and say so")
+    @Test("QGN-3, MIG-1: states from before a migration are not retained, and pinning to them throws")
     func statesOfTheOldVersionAreNotRead() throws {
         let store = try MigratedStore()
         try store.with(Self.first) { (context) throws in try Self.fill(context, count: 50) }
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Broken rules
 
-    @Test("MIG-2, MOD-8: what breaks several new rules is reported together, with its objects, and nothing changes")
+    @Test("MIG-2, MOD-8: violations of several new rules are reported together with their objects, and nothing changes")
     func allBrokenRulesAreReported() throws {
         let old = try ManagedObjectModel {
             Entity("Place", abstract: true) { Attribute("code", .string, optional: true) }

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("MIG-4: the plan says what happens to each property and what it costs, and writes nothing")
+    @Test("MIG-4: the plan has the change and the cost of each property, and writes nothing")
     func planIsAskedFirst() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -118,7 +118,7 @@ import Testing
         try store.with(Self.first) { (context) throws in #expect(try context.all("Book").count == 4) }
     }
 
-    @Test("MIG-1: a model that has none of the store's entities is not taken for its next version")
+    @Test("MIG-1: a model that has none of the store's entities is refused as a next version")
     func unrelatedModelIsRefused() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -142,7 +142,7 @@ import Testing
         #expect(try code { $0.isReadOnly = true } == .modelMismatch)
     }
 
-    @Test("MIG-11: an older version of the model does not take a migrated store back")
+    @Test("MIG-11: an older version of the model does not migrate a store back")
     func olderModelIsRefused() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("HIS-1: a migration is a transaction of the history, and what history tells of surviving objects stays")
+    @Test("HIS-1: a migration is a transaction of the history, and records of surviving objects stay")
     func historySurvives() throws {
         let store = try MigratedStore()
         let ids = try Self.fill(store)
@@ -253,7 +253,7 @@ import Testing
         try old.close()
     }
 
-    @Test("PSC-20, MIG-12: the room of a large removed entity is given back later")
+    @Test("PSC-20, MIG-12: the space of a large removed entity is freed later")
     func removedEntityIsDroppedLater() throws {
         let store = try MigratedStore()
         let container = try store.open(Self.first)
@@ -281,7 +281,7 @@ import Testing
         ])
     }
 
-    @Test("MIG-13, MIG-14: a store goes through all versions, though one step would lose values")
+    @Test("MIG-13, MIG-14: a store is migrated through all versions, although a single step would lose values")
     func storeGoesThroughAllVersions() throws {
         let versions = [try Self.version("a", nil), try Self.version("b", "a", default: "none"), try Self.version("c", "b")]
         #expect(try MappingModel.inferred(from: versions[0], to: versions[2]).entityMappings[0].removedProperties == ["a"])
@@ -305,7 +305,7 @@ import Testing
         #expect(hornbeamError { _ = try open([versions[0], versions[2], versions[1]]) }?.code == .stagedMigrationBackwards)
     }
 
-    @Test("MIG-13: two versions that no store tells apart are refused; a folder of JSON models is read in order")
+    @Test("MIG-13: two versions with equal version hashes are refused; a folder of JSON models is read in order")
     func versionsAreTold() throws {
         let first = try Self.version("a", nil)
         #expect(hornbeamError { _ = try VersionedModel([first, first]) }?.code == .modelsDiffer)

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("BAT-1: a handler may read; what would wait for the batch is refused, and nothing hangs", arguments: StoreKind.allCases, Call.allCases)
+    @Test("BAT-1: a handler may read; calls that would wait for the batch are refused, and nothing hangs", arguments: StoreKind.allCases, Call.allCases)
     func callsInHandlers(kind: StoreKind, call: Call) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()

@@ -44,7 +44,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test("OBJ-19: getters of objects of a closed container show what was read or zeros, and setters keep the process running", arguments: Setting.saved)
+    @Test("OBJ-19: getters of objects of a closed container return read values or zeros, and setters do not end the process", arguments: Setting.saved)
     func objectsAreReadable(setting: Setting) throws {
         let scene = try Scene(setting)
         #expect(["ada", ""].contains(scene.employee.name) && ["other", ""].contains(scene.fault.name))

@@ -5,7 +5,7 @@ import Testing
 /// Deletions in every order and any number of times.
 @Suite struct DeletionTests {
     /// Found with a loop over a fetch: the cascade of the first object deleted the second, whose own deletion ended the process.
-    @Test("DEL-1, DEL-3: deleting what a cascade took already does nothing", arguments: Setting.all)
+    @Test("DEL-1, DEL-3: deleting an object that a cascade has deleted does nothing", arguments: Setting.all)
     func deletingWhatACascadeTook(setting: Setting) throws {
         let stack = try Company.stack(setting.kind, employees: .cascade)
         let context = setting.context(of: stack)
@@ -67,7 +67,7 @@ import Testing
         #expect(try stack.newContext().count(FetchRequest<ManagedObject>(entityName: "PParent")) == 0)
     }
 
-    @Test("DEL-4, DEL-7: a denied deletion is taken back by insert, or by moving the objects elsewhere", arguments: Setting.all, [true, false])
+    @Test("DEL-4, DEL-7: insert, or moving the related objects, cancels a denied deletion", arguments: Setting.all, [true, false])
     func deniedDeletionsAreTakenBack(setting: Setting, inserts: Bool) throws {
         let stack = try Parity.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -83,7 +83,7 @@ import Testing
         #expect(try stored.value(forKey: "parent") == .objectID(inserts ? parent.objectID : other.objectID))
     }
 
-    @Test("DEL-4, MOC-21: rollback forgets a denied deletion of an unsaved object", arguments: StoreKind.allCases)
+    @Test("DEL-4, MOC-21: rollback removes a denied deletion of an unsaved object", arguments: StoreKind.allCases)
     func rollbackForgetsDeniedDeletions(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         let parent = try context.insert(entityNamed: "PParent")

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("MOC-24, OBJ-19: writing to an object that left its context changes nothing, and holds nobody's changes back",
+    @Test("MOC-24, OBJ-19: writing to an object that left its context changes nothing and prevents no save",
           arguments: Setting.all, Departure.allCases)
     func writesAreIgnored(setting: Setting, departure: Departure) throws {
         let scene = try Scene(setting, departure)
@@ -78,7 +78,7 @@ import Testing
         #expect(try scene.stack.newContext().count(FetchRequest<Employee>().where("name == 'changed'")) == 1)
     }
 
-    @Test("REL-3: a relationship never takes an object that left the context", arguments: Setting.all, Departure.allCases)
+    @Test("REL-3: an object that left the context never becomes a member of a relationship", arguments: Setting.all, Departure.allCases)
     func relationshipsTakeNoDetachedObject(setting: Setting, departure: Departure) throws {
         let scene = try Scene(setting, departure)
         let (detached, living, department) = (scene.detached, scene.living, scene.department)
@@ -141,7 +141,7 @@ import Testing
         _ = try FetchPredicate(format: "salary >= 0").evaluate(with: detached)
     }
 
-    @Test("OBJ-5: what didSave sets on an object that is deleted by the save leaves no change behind", arguments: StoreKind.allCases)
+    @Test("OBJ-5: setting a value in didSave on an object that the save deletes leaves no change", arguments: StoreKind.allCases)
     func didSaveOfADeletedObject(kind: StoreKind) throws {
         let context = try Stack(kind, ManagedObjectModel { Entity("Eager") { Eager.name } }, [Eager.self]).newContext()
         let object = Eager(context: context)
@@ -154,7 +154,7 @@ import Testing
         #expect(try context.count(FetchRequest<Eager>()) == 1)
     }
 
-    @Test("MRG-8: what a unique conflict folded into another object takes no more changes", arguments: StoreKind.allCases)
+    @Test("MRG-8: an object that a unique conflict merged into another object accepts no more changes", arguments: StoreKind.allCases)
     func objectsFoldedIntoOthers(kind: StoreKind) throws {
         let model = try ManagedObjectModel { Entity("Eager") { Attribute<String?>("name", unique: true) } }
         let context = try Stack(kind, model, [Eager.self]).newContext()

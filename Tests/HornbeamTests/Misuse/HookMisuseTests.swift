@@ -78,7 +78,7 @@ final class Meddler: ManagedObject {
         }),
     ]
 
-    @Test("OBJ-1 … OBJ-6, VAL-2: every call from every hook leaves a context that goes on", arguments: Meddler.Hook.allCases, [false, true])
+    @Test("OBJ-1 … OBJ-6, VAL-2: every call from every hook leaves a usable context", arguments: Meddler.Hook.allCases, [false, true])
     func callsFromHooks(hook: Meddler.Hook, isChild: Bool) throws {
         for call in Self.calls {
             Meddler.meddle = nil

@@ -4,7 +4,7 @@ import Testing
 @testable import Hornbeam
 
 @Suite("Sequences of changes") struct ChangeSequenceTests {
-    @Test("NOT-4: what happens while the reader is busy comes as one element, each object once", arguments: StoreKind.allCases)
+    @Test("NOT-4: changes while the reader is busy are one element, with each object once", arguments: StoreKind.allCases)
     func changesAreCoalesced(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let (a, gone) = try stack.container.performAndWait { context in
@@ -36,7 +36,7 @@ import Testing
         #expect(await changes.next() == nil)
     }
 
-    @Test("NOT-4: a reader that lets too much wait is told to look at everything anew, once")
+    @Test("NOT-4: a reader that is too slow receives one element that invalidates all objects")
     func overflowSaysSo() async {
         let mailbox = ChangeMailbox(limit: 3)
         let ids = (0..<4).map { number in
@@ -53,7 +53,7 @@ import Testing
         #expect(await changes.next() == nil)
     }
 
-    @Test("NOT-1: a context's sequence tells of unsaved changes and their keys", arguments: Setting.contexts)
+    @Test("NOT-1: a context's sequence has unsaved changes and their keys", arguments: Setting.contexts)
     func contextTellsOfMemory(setting: Setting) async throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
@@ -69,7 +69,7 @@ import Testing
         #expect(await changes.next() == ObjectChanges(invalidatedAll: true))
     }
 
-    @Test("NOT-4: a sequence ends with its task, and nobody keeps it")
+    @Test("NOT-4: a sequence ends with its task, and is released")
     func sequencesEndWithTheirTask() async throws {
         let stack = try Parity.stack(.inMemory)
         let container = stack.container

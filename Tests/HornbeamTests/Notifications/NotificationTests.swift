@@ -7,7 +7,7 @@ import Testing
     private let willSave = ManagedObjectContext.willSaveObjectsNotification
     private let didSave = ManagedObjectContext.didSaveObjectIDsNotification
 
-    @Test("NOT-1: changes are told at processPendingChanges, a reset invalidates all (notify.001)", arguments: Setting.contexts)
+    @Test("NOT-1: changes are notified at processPendingChanges, a reset invalidates all (notify.001)", arguments: Setting.contexts)
     func changesAreTold(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [didChange])
@@ -20,7 +20,7 @@ import Testing
         ])
     }
 
-    @Test("NOT-1: refreshing tells of refreshed objects (notify.004)", arguments: Setting.contexts)
+    @Test("NOT-1: refreshing notifies of refreshed objects (notify.004)", arguments: Setting.contexts)
     func refreshingTells(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let objects = [PEntity(context: context), PEntity(context: context)]
@@ -49,7 +49,7 @@ import Testing
         #expect(changes.inserted.allSatisfy { !$0.isTemporaryID })
     }
 
-    @Test("NOT-4: the container's stream tells of every commit", arguments: StoreKind.allCases)
+    @Test("NOT-4: the container's sequence has every commit", arguments: StoreKind.allCases)
     func streamTellsOfCommits(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         var stream = stack.container.changes().makeAsyncIterator()
@@ -65,7 +65,7 @@ import Testing
         #expect(await stream.next() == nil)
     }
 
-    @Test("NOT-9: the view context takes in saves by itself and tells of them", arguments: StoreKind.allCases)
+    @Test("NOT-9: the view context merges saves automatically and notifies of them", arguments: StoreKind.allCases)
     @MainActor func viewContextFollows(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let view = stack.container.viewContext
@@ -92,7 +92,7 @@ import Testing
 @Suite struct AskedNameTests {
     #if os(Linux) || os(macOS)
     // In a process of its own, because a requested name stays requested.
-    @Test("NOT-1 … NOT-4: a notification is posted from the moment on that somebody has asked for its name")
+    @Test("NOT-1 … NOT-4: a notification is posted only after its name was requested")
     func namesThatNobodyAskedForAreNotPosted() async {
         await #expect(processExitsWith: .success) {
             let context = try Parity.stack(.inMemory).newContext()

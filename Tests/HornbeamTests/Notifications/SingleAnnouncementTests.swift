@@ -6,7 +6,7 @@ import Testing
 ///
 /// Found with a list that redrew each row twice: a merged save was published when it was merged, and again with the next event.
 @Suite struct SingleAnnouncementTests {
-    @Test("NOT-1, NOT-5: a merged save is announced once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
+    @Test("NOT-1, NOT-5: a merged save is notified once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
     func mergedSavesAreAnnouncedOnce(kind: StoreKind, onRequest: Bool) async throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()
@@ -40,7 +40,7 @@ import Testing
         #expect(employee.salary == 9)
     }
 
-    @Test("QGN-3: going to another generation is announced once", arguments: StoreKind.allCases)
+    @Test("QGN-3: moving to another generation is notified once", arguments: StoreKind.allCases)
     func generationsAreAnnouncedOnce(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()
@@ -63,7 +63,7 @@ import Testing
         #expect(heard.changes.map(\.refreshed) == [[employee.objectID]])
     }
 
-    @Test("FRC-8, MOC-6: a child's results hear once of what its parent took in", arguments: StoreKind.allCases)
+    @Test("FRC-8, MOC-6: results in a child are notified once of changes that its parent merged", arguments: StoreKind.allCases)
     func childrenHearOnce(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let parent = stack.newContext()

@@ -55,7 +55,7 @@ private func stack(_ kind: StoreKind) throws -> Stack {
         #expect(try other.value(forKeyPath: "former.city") == .null)
     }
 
-    @Test("ATT-13: setting an element to what it is changes nothing, setting it back leaves nothing to write", arguments: StoreKind.allCases)
+    @Test("ATT-13: setting an element to its current value is no change, and restoring its old value removes the change", arguments: StoreKind.allCases)
     func changesAreTracked(kind: StoreKind) throws {
         let stack = try stack(kind)
         let context = stack.newContext()

@@ -77,7 +77,7 @@ import Testing
         #expect(try fresh.count(FetchRequest<Part>()) == 1)
     }
 
-    @Test("SAV-4: a willSave that never rests makes the save throw, and the context goes on", arguments: Setting.contexts)
+    @Test("SAV-4: a willSave that changes objects in every round makes the save throw, and the context stays usable", arguments: Setting.contexts)
     func restlessHook(setting: Setting) throws {
         let context = setting.context(of: try stack(setting.kind))
         let whole = Whole(context: context)
@@ -97,7 +97,7 @@ import Testing
         #expect(whole[Whole.name] == "1000" && !context.hasChanges)
     }
 
-    @Test("OBJ-5: what didSave changes waits for the next save", arguments: StoreKind.allCases)
+    @Test("OBJ-5: changes of didSave are part of the next save", arguments: StoreKind.allCases)
     func changesAfterTheSave(kind: StoreKind) throws {
         let stack = try stack(kind)
         let context = stack.newContext()
@@ -111,7 +111,7 @@ import Testing
         #expect(try stack.newContext().existingObject(Whole.self, with: whole.objectID)[Whole.name] == "after")
     }
 
-    @Test("OBJ-3: an object hears that a merge policy chose values, or that it was refreshed under its changes",
+    @Test("OBJ-3: an object is notified that a merge policy chose its values, or that it was refreshed and kept its changes",
           arguments: StoreKind.allCases)
     func snapshotEvents(kind: StoreKind) throws {
         let stack = try stack(kind)
@@ -133,7 +133,7 @@ import Testing
         #expect(SnapshotEvents([.undoInsertion, .undoDeletion, .undoUpdate]).rawValue == 14)
     }
 
-    @Test("DEL-6: what a request finds is deleted with its rules, everything without a predicate", arguments: Setting.contexts)
+    @Test("DEL-6: the results of a request are deleted with delete rules; all objects without a predicate", arguments: Setting.contexts)
     func deletingByRequest(setting: Setting) throws {
         let context = setting.context(of: try stack(setting.kind))
         for name in ["a", "a", "b"] {
@@ -153,7 +153,7 @@ import Testing
         context.delete([ManagedObject]())
     }
 
-    @Test("DEL-1: deleting several unsaved objects, of which one takes the others along", arguments: Setting.contexts)
+    @Test("DEL-1: deleting several unsaved objects of which one cascades to the others", arguments: Setting.contexts)
     func deletingUnsavedTogether(setting: Setting) throws {
         let context = setting.context(of: try stack(setting.kind))
         let whole = Whole(context: context)

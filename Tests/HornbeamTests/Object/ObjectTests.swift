@@ -165,7 +165,7 @@ import Testing
         #expect(fault.isFault)
     }
 
-    @Test("PSC-12: an ID goes into a URI and back", arguments: StoreKind.allCases)
+    @Test("PSC-12: an ID converts to a URI and back", arguments: StoreKind.allCases)
     func identifierGoesThroughURI(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
         let context = stack.newContext()

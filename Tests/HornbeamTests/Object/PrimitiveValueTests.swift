@@ -25,7 +25,7 @@ import Testing
             [Stamped.self])
     }
 
-    @Test("OBJ-1, OBJ-8: what awakeFromInsert sets is the beginning, and undo does not take it back", arguments: Setting.contexts)
+    @Test("OBJ-1, OBJ-8: values that awakeFromInsert sets are initial values, which undo does not revert", arguments: Setting.contexts)
     func awakeFromInsertIsTheBeginning(setting: Setting) throws {
         let context = setting.context(of: try stack(setting.kind))
         context.undoStack = UndoStack()
@@ -42,7 +42,7 @@ import Testing
         #expect(object[Stamped.created] == 1)
     }
 
-    @Test("OBJ-5, OBJ-8: what willSave sets by primitive value is saved, and willSave is not called again for it",
+    @Test("OBJ-5, OBJ-8: primitive values that willSave sets are saved, and willSave is not called again for them",
           arguments: StoreKind.allCases)
     func willSaveStamps(kind: StoreKind) throws {
         let stack = try stack(kind)
@@ -57,7 +57,7 @@ import Testing
         #expect(same[Stamped.saved] == 2 && same[Stamped.name] == "a")
     }
 
-    @Test("OBJ-8: a primitive change alone is no change, and goes along with the next one", arguments: StoreKind.allCases)
+    @Test("OBJ-8: a primitive value alone is no change, and is saved with the next change", arguments: StoreKind.allCases)
     func primitiveChangeAlone(kind: StoreKind) throws {
         let stack = try stack(kind)
         let context = stack.newContext()
@@ -79,7 +79,7 @@ import Testing
         #expect(!object.hasPersistentChangedValues)
     }
 
-    @Test("OBJ-2, OBJ-8: what awakeFromFetch sets shows and is never written", arguments: StoreKind.allCases)
+    @Test("OBJ-2, OBJ-8: values that awakeFromFetch sets are visible and never written", arguments: StoreKind.allCases)
     func awakeFromFetchShows(kind: StoreKind) throws {
         let stack = try stack(kind)
         let writer = stack.newContext()
@@ -96,7 +96,7 @@ import Testing
         #expect(object[Stamped.shown] == "shown")
     }
 
-    @Test("OBJ-2: what awakeFromFetch sets shows in every first access to a fault", arguments: Setting.contexts, FirstAccess.allCases)
+    @Test("OBJ-2: every first access to a fault shows the values that awakeFromFetch sets", arguments: Setting.contexts, FirstAccess.allCases)
     func firstAccessShowsWhatAwakeFromFetchSets(setting: Setting, access: FirstAccess) throws {
         let stack = try stack(setting.kind)
         let writer = stack.newContext()
@@ -130,7 +130,7 @@ import Testing
             return text
         }
 
-        /// Objects with unsaved changes are found by what their getters give, with few and with many of them.
+        /// Requests compare objects with unsaved changes by the values of their getters, for few and for many such objects.
         private func fetched(_ object: Stamped) throws -> String? {
             let context = try #require(object.managedObjectContext)
             let others = (0 ..< 20).map { _ in Stamped(context: context) }

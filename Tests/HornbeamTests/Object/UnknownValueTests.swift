@@ -18,7 +18,7 @@ import Testing
         return (reader, try #require(try reader.fetch(FetchRequest<MacroBook>()).first))
     }
 
-    @Test("ATT-12: a getter shows the default where the stored value is unknown, and the context says so until it is acknowledged", arguments: StoreKind.allCases)
+    @Test("ATT-12: a getter returns the default for an unknown stored value, and the context reports it until acknowledged", arguments: StoreKind.allCases)
     func unknownValuesAreReported(kind: StoreKind) throws {
         let (context, book) = try book(kind)
         #expect(book.rating == .unrated && book.binding == .paper && book.cover == nil)
@@ -51,7 +51,7 @@ import Testing
         #expect(snapshot[Attribute<Rating>("rating")] == .unrated && snapshot[Attribute<Coded<Binding>>("binding")].value == .paper)
     }
 
-    @Test("a required type without an empty value needs a default, which opening says")
+    @Test("opening refuses a required type that has neither an empty value nor a default")
     func typesWithoutAnEmptyValueNeedADefault() throws {
         let error = try #require(throws: HornbeamError.self) { try PersistentContainer.inMemory(for: UnfitBook.self) }
         #expect(error.code == .unboundClass && error.key == "chapter")

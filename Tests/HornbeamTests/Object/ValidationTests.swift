@@ -45,7 +45,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test("ATT-3: one missing value is error 1570 by itself, with a text that says what to do", arguments: StoreKind.allCases)
+    @Test("ATT-3: a single missing value is error 1570, whose message has the remedy", arguments: StoreKind.allCases)
     func missingValueText(kind: StoreKind) throws {
         let context = try stack(kind).newContext()
         try context.insert(entityNamed: "Thing")
@@ -137,7 +137,7 @@ import Testing
         #expect(several?.details.map(\.objectIDs) == objects.map { [$0.objectID] })
     }
 
-    @Test("SAV-13: a failed save leaves all changes, and rollback forgets them (context.004)", arguments: StoreKind.allCases)
+    @Test("SAV-13: a failed save keeps all changes, and rollback drops them (context.004)", arguments: StoreKind.allCases)
     func failedSaveLeavesChanges(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
         let context = stack.newContext()

@@ -18,7 +18,7 @@ import Testing
         func raise() { isRaised = true }
     }
 
-    @Test("OBJ-18: observers of a property hear when it changes, and of nothing else", arguments: StoreKind.allCases)
+    @Test("OBJ-18: observers of a property are notified when it changes, and of no other change", arguments: StoreKind.allCases)
     func observersHear(kind: StoreKind) throws {
         let view = try Stack(kind, Company.model(), Company.classes).container.viewContext
         let (ada, grace) = (Employee(context: view), Employee(context: view))
@@ -32,14 +32,14 @@ import Testing
         #expect(hears({ _ = try? ada.value(forKey: "isActive") }) { ada.isActive = false })
     }
 
-    @Test("OBJ-18: an observer hears once, and again after it looked again", arguments: StoreKind.allCases)
+    @Test("OBJ-18: an observer is notified once, and again after it has read the property again", arguments: StoreKind.allCases)
     func observersHearOnce(kind: StoreKind) throws {
         let view = try Parity.stack(kind).container.viewContext
         let object = PEntity(context: view)
         for number in 1...3 { #expect(hears({ _ = object.name }) { object.name = "\(number)" }) }
     }
 
-    @Test("REL-3: observers hear of relationships at both ends", arguments: StoreKind.allCases)
+    @Test("REL-3: observers are notified of relationships at both ends", arguments: StoreKind.allCases)
     func relationshipsAreObserved(kind: StoreKind) throws {
         let view = try Stack(kind, Company.model(), Company.classes).container.viewContext
         let department = Department(context: view)
@@ -51,7 +51,7 @@ import Testing
         #expect(hears({ for employee in department.employees { _ = employee } }) { department.employees.insert(ada) })
     }
 
-    @Test("NOT-9: observers hear of others' saves, of refreshes and of rollbacks", arguments: StoreKind.allCases)
+    @Test("NOT-9: observers are notified of saves of other contexts, of refreshes and of rollbacks", arguments: StoreKind.allCases)
     func othersAreHeard(kind: StoreKind) throws {
         let container = try Parity.stack(kind).container
         let view = container.viewContext
@@ -71,7 +71,7 @@ import Testing
         #expect(try hears({ _ = object.name }) { try view.refresh(object, mergeChanges: false) })
     }
 
-    @Test("observers cost nothing where nobody may observe, and contexts can be made observable")
+    @Test("objects of contexts that are not observable have no observation cost, and contexts can be made observable")
     func observabilityIsPerContext() throws {
         let context = try Parity.stack(.inMemory).newContext()
         let object = PEntity(context: context)
@@ -81,7 +81,7 @@ import Testing
         #expect(hears({ _ = object.name }) { object.name = "b" })
     }
 
-    @Test("Observations give the values as they change", .timeLimit(.minutes(20)))
+    @Test("Observations returns the values as they change", .timeLimit(.minutes(20)))
     func observationsGiveValues() async throws {
         let view = try Parity.stack(.inMemory).container.viewContext
         let object = PEntity(context: view)

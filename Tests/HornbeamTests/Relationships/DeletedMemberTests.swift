@@ -78,7 +78,7 @@ import Testing
         try Self.expect(["b"], of: album.objectID, in: stack)
     }
 
-    @Test("REL-4, DEL-2: a stored member that others delete is no member for a context that follows, changed or not",
+    @Test("REL-4, DEL-2: if another context deletes a stored member, it is no longer a member in a context that follows, changed or not",
           arguments: Setting.saved.filter(\.follows))
     func deletedByOthers(setting: Setting) throws {
         let stack = try Self.stack(setting.kind)
@@ -100,7 +100,7 @@ import Testing
         try Self.expect(expected, of: album.objectID, in: stack)
     }
 
-    @Test("REL-4, DEL-2: a member that was added here and that others deleted since is not stored as one",
+    @Test("REL-4, DEL-2: a member that was added in this context and then deleted by another is not stored",
           arguments: Setting.saved)
     func addedHereAndDeletedByOthers(setting: Setting) throws {
         let stack = try Self.stack(setting.kind)
@@ -123,7 +123,7 @@ import Testing
         try Self.expect(["b"], of: album.objectID, in: stack)
     }
 
-    @Test("REL-4, DEL-2, NOT-7: a member that was added here vanishes when the deletion by others is merged, before the save",
+    @Test("REL-4, DEL-2, NOT-7: a member that was added in this context is removed when the deletion by another is merged, before the save",
           arguments: Setting.saved.filter { $0.follows && !$0.isChild })
     func addedMembersVanishAtTheMerge(setting: Setting) throws {
         let stack = try Self.stack(setting.kind)
@@ -145,7 +145,7 @@ import Testing
         try Self.expect([], of: album.objectID, in: stack)
     }
 
-    @Test("REL-4, QGN-1: a member that others deleted while the context was pinned vanishes when the context returns to the newest state",
+    @Test("REL-4, QGN-1: a member that was deleted while the context was pinned is removed when the context returns to the newest state",
           arguments: StoreKind.allCases)
     func addedMembersVanishAfterPinning(kind: StoreKind) throws {
         let stack = try Self.stack(kind)
@@ -167,7 +167,7 @@ import Testing
         try Self.expect([], of: album.objectID, in: stack)
     }
 
-    @Test("REL-4, DEL-2: members that were added to an owner that others deleted since are not stored as its members",
+    @Test("REL-4, DEL-2: members that were added to an owner that another context has deleted since are not stored",
           arguments: Setting.saved)
     func ownerDeletedByOthers(setting: Setting) throws {
         let stack = try Self.stack(setting.kind)

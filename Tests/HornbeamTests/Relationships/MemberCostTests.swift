@@ -26,7 +26,7 @@ import Testing
         }.min() ?? .zero
     }
 
-    /// Ways to give up many members of an ordered relationship.
+    /// Ways to remove many members of an ordered relationship.
     static let changes: [(String, @Sendable (Project, [Step]) throws -> Void)] = [
         ("removing all", { project, _ in
             project.tasks.removeAll()
@@ -61,7 +61,7 @@ import Testing
         #expect(many < few * 30 + .milliseconds(20), "\(Self.changes[change].0): \(few) for 400, \(many) for 4,000")
     }
 
-    @Test("REL-5: what was removed at once comes back in its order by undo, and goes again by redo", arguments: Setting.all)
+    @Test("REL-5: undo restores members that were removed together, in their order, and redo removes them again", arguments: Setting.all)
     func undoneReplacements(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
         let project = context.project("p")

@@ -33,7 +33,7 @@ import Testing
         #expect(employees[1].department == nil)
     }
 
-    @Test("REL-12: replacing a set lets go of those dropped (relation.004)", arguments: Setting.all)
+    @Test("REL-12: replacing a set removes the inverse of the dropped members (relation.004)", arguments: Setting.all)
     func replacingASetNullifiesTheDropped(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -129,7 +129,7 @@ import Testing
         return (project, steps)
     }
 
-    @Test("REL-5, MRG-11: a pending order takes in the members that others add and remove", arguments: StoreKind.allCases)
+    @Test("REL-5, MRG-11: members that another context adds and removes are merged into a pending order", arguments: StoreKind.allCases)
     func pendingOrdersFollowOthers(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let context = stack.newContext()
@@ -158,7 +158,7 @@ import Testing
         #expect(context.hasChanges)
     }
 
-    @Test("REL-5: a member that comes through the to-one side goes to the end", arguments: Setting.all)
+    @Test("REL-5: a member that is added through the to-one side is appended", arguments: Setting.all)
     func orderedTakesNewcomersAtTheEnd(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)

@@ -70,7 +70,7 @@ import Hornbeam
         #expect(controller.sectionIndexTitles == ["#"])
     }
 
-    @Test("FRC-7: without somebody who listens nothing is tracked", arguments: Setting.contexts)
+    @Test("FRC-7: without an observer no changes are tracked", arguments: Setting.contexts)
     func noListenerNoTracking(setting: Setting) throws {
         let (context, employees) = try company(setting)
         let controller = try controller(context)
@@ -105,7 +105,7 @@ import Hornbeam
         #expect(controller.fetchedObjects?.map(\.name) == ["1", "2", "3", "9"])
     }
 
-    @Test("FRC-17: changes of related objects, limits and others' saves count", arguments: Setting.contexts)
+    @Test("FRC-17: changes of related objects, limits and saves of other contexts update the results", arguments: Setting.contexts)
     func relatedChangesCount(setting: Setting) throws {
         let (context, employees) = try company(setting)
         let controller = try controller(context, limit: 3)
@@ -122,7 +122,7 @@ import Hornbeam
         #expect(controller.fetchedObjects?.map(\.name) == ["2", "4", "3"])
     }
 
-    @Test("FRC-10: an object that nobody holds becomes a result when others change it, one batch or save or generation at a time",
+    @Test("FRC-10: an unreferenced object becomes a result when another context changes it, by a batch, a save or a generation",
           arguments: StoreKind.allCases)
     func strangersBecomeResults(kind: StoreKind) throws {
         let stack = try Stack(kind, Company.model(), Company.classes) { $0.retainedGenerations = 10 }
@@ -154,7 +154,7 @@ import Hornbeam
         #expect(empty.fetchedObjects?.map(\.name) == ["3", "2"])
     }
 
-    @Test("FRC-8, MOC-6: results in a child follow what its parent changes and takes in", arguments: StoreKind.allCases)
+    @Test("FRC-8, MOC-6: results in a child follow changes and merges of its parent", arguments: StoreKind.allCases)
     func resultsInChildren(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let (context, employees) = try company(stack)
@@ -177,7 +177,7 @@ import Hornbeam
         #expect(list.fetchedObjects?.map(\.name) == ["1", "2", "4"])
     }
 
-    @Test("FRC-10, NOT-1, UND-2: what is taken back shows: by hand, by undo, by deleting what is new, by insert and by rollback",
+    @Test("FRC-10, NOT-1, UND-2: results show reverted changes: by hand, undo, deleting a new object, insert and rollback",
           arguments: Setting.contexts)
     func takenBack(setting: Setting) throws {
         let (context, employees) = try company(setting)
@@ -214,7 +214,7 @@ import Hornbeam
         #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2", "4"])
     }
 
-    @Test("NOT-10, BAT-4, FRC-17: results show batches and others' saves as soon as the context takes them in", arguments: StoreKind.allCases)
+    @Test("NOT-10, BAT-4, FRC-17: results show batches and saves of other contexts as soon as the context merges them", arguments: StoreKind.allCases)
     func batchesShow(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let (context, employees) = try company(stack)
@@ -238,7 +238,7 @@ import Hornbeam
         #expect(told.last == ["section +0", "+5 0.0"])
     }
 
-    @Test("FRC-10, FRC-17, MRG-1: results show what both sides changed as the merge policy decides",
+    @Test("FRC-10, FRC-17, MRG-1: results show properties that both sides changed as the merge policy decides",
           arguments: Setting.contested, Setting.policies.indices)
     func contestedResults(setting: Setting, policy: Int) throws {
         let stack = try Company.stack(setting.kind)
@@ -298,7 +298,7 @@ import Hornbeam
         #expect(controller.fetchedObjects?.count == 4)
     }
 
-    @Test("FRC-1: a controller that nobody holds is gone", arguments: Setting.contexts)
+    @Test("FRC-1: an unreferenced controller is released", arguments: Setting.contexts)
     func controllersGo(setting: Setting) throws {
         let (context, employees) = try company(setting)
         weak var gone: FetchedResultsController<Employee>?

@@ -22,7 +22,7 @@ import Testing
         for _ in 0 ..< 10_000 where !condition() { await Task.yield() }
     }
 
-    /// Whether an observer of what the body reads is notified.
+    /// True if an observer of the properties that the body reads is notified.
     private final class Observer: @unchecked Sendable {  // used on the main actor
         private(set) var count = 0
         func note() { count += 1 }
@@ -34,7 +34,7 @@ import Testing
         return observer
     }
 
-    @Test("SWD-18: the results are there at once") func theResultsAreThereAtOnce() {
+    @Test("SWD-18: the results are available at once") func theResultsAreThereAtOnce() {
         let results = FetchedResults(byName, in: context)
         #expect(results.objects.map(\.name) == ["e0", "e1", "e2"] && results.sections.map(\.name) == [""])
         #expect(results.fetchError == nil && results.snapshot.objectIDs == results.objects.map(\.objectID))

@@ -49,7 +49,7 @@ import Testing
         #expect(try context.count(FetchRequest<ManagedObject>(entityName: "User")) == 1)
     }
 
-    @Test("MRG-7: several taken values are one error with each of them; in one save two new objects name each other",
+    @Test("MRG-7: several duplicate values are one error with each of them; for two new objects of one save it names both",
           arguments: StoreKind.allCases)
     func severalTakenValues(kind: StoreKind) throws {
         let context = try users(kind).newContext()
@@ -80,7 +80,7 @@ import Testing
         #expect(a["mail"] == "b" && b["mail"] == "a" && d["mail"] == "c")
     }
 
-    @Test("ATT-11 (1.29, 16): a required derived attribute is computed before it is asked for", arguments: StoreKind.allCases)
+    @Test("ATT-11 (1.29, 16): a required derived attribute is computed before it is validated", arguments: StoreKind.allCases)
     func requiredDerivedAttribute(kind: StoreKind) throws {
         let context = try users(kind).newContext()
         let ada = try user(context, mail: .null, name: "Ädä")
@@ -90,7 +90,7 @@ import Testing
         #expect(hornbeamError { try context.save() }?.key == "folded")
     }
 
-    @Test("SAV-5, SAV-11, SAV-13: a save is written as a whole or not at all, and says the same until it is put right",
+    @Test("SAV-5, SAV-11, SAV-13: a save is written completely or not at all, and throws the same error until it is corrected",
           arguments: StoreKind.allCases)
     func allOrNothing(kind: StoreKind) throws {
         let stack = try users(kind)
@@ -134,7 +134,7 @@ import Testing
         #expect(transactions == transactions.sorted() && Set(transactions).count == 3)
     }
 
-    @Test("SAV-8, SAV-9: of two saves from one state the second is told, whichever order, and versions decide",
+    @Test("SAV-8, SAV-9: of two saves from one state the second throws a conflict, in either order, because versions are compared",
           arguments: StoreKind.allCases)
     func versionsDecide(kind: StoreKind) throws {
         let stack = try Company.stack(kind)

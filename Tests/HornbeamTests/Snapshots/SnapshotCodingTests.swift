@@ -15,7 +15,7 @@ import Testing
         return book
     }
 
-    @Test("what was encoded comes back equal, at every depth", arguments: StoreKind.allCases, [0, 1, 2])
+    @Test("a decoded snapshot equals the encoded one, at every depth", arguments: StoreKind.allCases, [0, 1, 2])
     func roundTrips(kind: StoreKind, depth: Int) throws {
         let context = try MacroLibrary.stack(kind).newContext()
         let snapshot = try book(context).snapshot(depth: depth)

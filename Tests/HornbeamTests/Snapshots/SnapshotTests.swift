@@ -4,7 +4,7 @@ import Testing
 
 /// Snapshots: the values of objects as values.
 @Suite struct SnapshotTests {
-    @Test("MOC-1: a snapshot goes to another actor with its values", arguments: StoreKind.allCases)
+    @Test("MOC-1: a snapshot can be sent to another actor with its values", arguments: StoreKind.allCases)
     func snapshotsCross(kind: StoreKind) async throws {
         let stack = try Company.stack(kind)
         let (ada, department) = try await stack.container.performBackgroundTask { context in
@@ -73,7 +73,7 @@ import Testing
         #expect(item.code == "0" && item["title"] == .string("Frankenstein"))
     }
 
-    @Test("relationships are followed as far as the depth says, in cycles too", arguments: StoreKind.allCases)
+    @Test("relationships are followed up to the depth, in cycles too", arguments: StoreKind.allCases)
     func depth(kind: StoreKind) throws {
         let context = try MacroLibrary.stack(kind).newContext()
         let author = try library(context)
@@ -90,7 +90,7 @@ import Testing
         #expect(three.pupils?.map(\.name).sorted() == ["p", "q"] && three.pupils?.first?.teacher?.snapshot?.name == "Mary")
     }
 
-    @Test("relationships are included by key path, with those on the way", arguments: StoreKind.allCases)
+    @Test("relationships are included by key path, with those on the path", arguments: StoreKind.allCases)
     func including(kind: StoreKind) throws {
         let context = try MacroLibrary.stack(kind).newContext()
         let author = try library(context)

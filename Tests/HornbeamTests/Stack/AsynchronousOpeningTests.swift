@@ -51,7 +51,7 @@ import Testing
         for await step in monitor.steps { Issue.record("\(step)") }
     }
 
-    @Test("CON-3: what opening throws is thrown")
+    @Test("CON-3: an error of opening is thrown")
     func errorsAreThrown() async throws {
         let url = try Stack.freshDescription(.onDisk).url
         try Data("no store".utf8).write(to: url)

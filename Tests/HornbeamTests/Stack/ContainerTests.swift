@@ -15,7 +15,7 @@ import Testing
         #expect(description.configurationName == nil && description.durability == .full)
     }
 
-    @Test("CON-3: each store is tried, all failures come together, and what is open is skipped the next time", arguments: StoreKind.allCases)
+    @Test("CON-3: each store is tried, one error has all failures, and open stores are skipped the next time", arguments: StoreKind.allCases)
     func loadingSeveralStores(kind: StoreKind) throws {
         let container = try PersistentContainer(name: "Test", model: Company.model(), classes: Company.classes)
         let good = try Stack.freshDescription(kind)

@@ -29,7 +29,7 @@ import Testing
         for failure in conformance.run() { Issue.record("\(failure)") }
     }
 
-    @Test("CST-3: the suite finds what a careless store does wrong")
+    @Test("CST-3: the conformance suite finds the mistakes of a wrong store")
     func suiteFindsFaults() throws {
         let conformance = StoreConformance(reopening: { .custom(ServerStore(copying: try #require($0.customStore as? ServerStore))) }) {
             .custom(ServerStore(fault: .forgetsMembers))
@@ -47,7 +47,7 @@ import Testing
         return container
     }
 
-    @Test("CST-3: rows come as they are needed, and what others change shows at the next fetch")
+    @Test("CST-3: rows are loaded when they are needed, and external changes are visible at the next fetch")
     func rowsComeAsNeeded() throws {
         let server = ServerStore()
         server.change { rows in
@@ -80,7 +80,7 @@ import Testing
         #expect(hornbeamError { _ = try context.existingObject(with: try #require(missing)) }?.code == .objectNotFound)
     }
 
-    @Test("CST-3: what a store throws at a fetch or a save comes out there, and a refused save changes nothing")
+    @Test("CST-3: a fetch or a save throws the error of the store, and a refused save changes nothing")
     func errorsComeOut() throws {
         let server = ServerStore()
         let container = try container(server)
@@ -98,7 +98,7 @@ import Testing
         #expect(hornbeamError { try context.execute(delete) }?.code == .unsupportedRequest)
     }
 
-    @Test("BAT-1, BAT-2, BAT-3: a custom store takes no batches, and a request over it and others does nothing", arguments: StoreKind.allCases)
+    @Test("BAT-1, BAT-2, BAT-3: a custom store supports no batches, and a request over it and other stores does nothing", arguments: StoreKind.allCases)
     func customStoresTakeNoBatches(kind: StoreKind) throws {
         let container = try container(ServerStore(), [Stack.freshDescription(kind)])
         let context = container.newContext()
@@ -136,7 +136,7 @@ import Testing
         #expect(labels == ["new", "t"])
     }
 
-    @Test("CST-3, PSC-2: a custom store stands beside built-in ones, and a save over both is refused by either", arguments: StoreKind.allCases)
+    @Test("CST-3, PSC-2: a custom store works beside built-in ones, and either can refuse a save over both", arguments: StoreKind.allCases)
     func besideBuiltInStores(kind: StoreKind) throws {
         let server = ServerStore()
         let container = try container(server, [Stack.freshDescription(kind)])
@@ -158,7 +158,7 @@ import Testing
         #expect(try container.newContext().count(request) == 1)
     }
 
-    @Test("CST-3: of two custom stores the first keeps what it wrote when the second refuses, and is given it again under new keys")
+    @Test("CST-3: of two custom stores the first keeps its part when the second refuses, and receives it again under new keys")
     func firstOfTwoKeepsItsPart() throws {
         let servers = [ServerStore(), ServerStore()].sorted { $0.identifier.uuidString < $1.identifier.uuidString }
         let container = try container(servers[0], [.custom(servers[1])])

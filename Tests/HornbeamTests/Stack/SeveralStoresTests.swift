@@ -13,7 +13,7 @@ import Testing
         (.onDisk, .onDisk), (.inMemory, .inMemory), (.onDisk, .inMemory), (.inMemory, .onDisk),
     ]
 
-    @Test("PSC-2: fetches, counts and orders go over all stores that hold the entity", arguments: kinds)
+    @Test("PSC-2: fetches, counts and orders include all stores that hold the entity", arguments: kinds)
     func fetchesGoOverAllStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -39,7 +39,7 @@ import Testing
         #expect(try fresh.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: "salary IN {3, 4}"))).count == 2)
     }
 
-    @Test("PSC-2, FET-17: affectedStores names the stores to ask", arguments: kinds)
+    @Test("PSC-2, FET-17: affectedStores limits a fetch to the named stores", arguments: kinds)
     func affectedStoresAreAsked(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -58,7 +58,7 @@ import Testing
         #expect(try context.fetch(request).isEmpty)
     }
 
-    @Test("PSC-4: a new object goes where it is told, else where its relations are, else into the first store that takes it")
+    @Test("PSC-4: a new object is stored in its assigned store, else with its related objects, else in the first store of its entity")
     func newObjectsFindTheirStore() throws {
         let pair = try pair((.onDisk, .inMemory))
         let context = pair.container.newContext()
@@ -80,7 +80,7 @@ import Testing
         #expect(try pair.container.newContext().existingObject(Employee.self, with: later.objectID).department?.name == "told")
     }
 
-    @Test("PSC-4: assigning what is stored, what is elsewhere and what no store takes are errors")
+    @Test("PSC-4: assigning a stored object, an object of another context, and an entity that the store lacks are errors")
     func badAssignments() throws {
         let pair = try pair((.inMemory, .inMemory), secondIsFor: "Work")
         let context = pair.container.newContext()
@@ -95,7 +95,7 @@ import Testing
         #expect(hornbeamError { try context.assign(other.container.newContext().employee("x"), to: pair.stores[0]) }?.code == .unsupportedRequest)
     }
 
-    @Test("PSC-1, MDL-2: a configuration says which entities go into a store", arguments: kinds)
+    @Test("PSC-1, MDL-2: a configuration names the entities of a store", arguments: kinds)
     func configurationsDivideEntities(kinds: (StoreKind, StoreKind)) throws {
         let container = try PersistentContainer(name: "Test", model: StorePair.model(), classes: Company.classes)
         let coordinator = container.persistentStoreCoordinator
@@ -119,7 +119,7 @@ import Testing
         #expect(!context.hasChanges && employee.name == "e")
     }
 
-    @Test("SAV-11: a save over two stores shows in both at once, with its IDs", arguments: kinds)
+    @Test("SAV-11: a save over two stores is visible in both at once, with its IDs", arguments: kinds)
     func savesOverTwoStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let (writer, reader) = (pair.container.newContext(), pair.container.newContext())
@@ -142,7 +142,7 @@ import Testing
         #expect(read[0].isDeleted && read[1].salary == 4)
     }
 
-    @Test("MRG-1: a conflict in one store refuses the save in all, and the context goes on", arguments: kinds)
+    @Test("MRG-1: a conflict in one store refuses the save in all stores, and the context stays usable", arguments: kinds)
     func conflictsOverTwoStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let writer = pair.container.newContext()
@@ -164,7 +164,7 @@ import Testing
         #expect(try pair.container.newContext().fetch(FetchRequest<Employee>()).map(\.salary) == [7, 7])
     }
 
-    @Test("PSC-12: URIs lead to the right store, and to none when it is not here", arguments: kinds)
+    @Test("PSC-12: URIs find the right store, or none if the store is not loaded", arguments: kinds)
     func identitiesAcrossStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -188,7 +188,7 @@ import Testing
         #expect(coordinator.persistentStore(for: employees[1].objectID) == nil)
     }
 
-    @Test("PSC-3: objects of a removed store leave their contexts and read as last known; the store can come back", arguments: kinds)
+    @Test("PSC-3: objects of a removed store leave their contexts and keep their last known values; the store can be added again", arguments: kinds)
     func removingAStore(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -215,7 +215,7 @@ import Testing
         try keeper.close()
     }
 
-    @Test("PSC-1: a store added later shows in contexts that are in use", arguments: kinds)
+    @Test("PSC-1: contexts in use see a store that is added later", arguments: kinds)
     func addingAStoreLater(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
@@ -234,7 +234,7 @@ import Testing
         try keeper.close()
     }
 
-    @Test("PSC-7: a store added for reading only refuses changes of its objects, and takes no new ones", arguments: kinds)
+    @Test("PSC-7: a store added for reading only refuses changed and new objects", arguments: kinds)
     func readOnlyStores(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()

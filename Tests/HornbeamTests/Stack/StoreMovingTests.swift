@@ -16,7 +16,7 @@ import Testing
         return container
     }
 
-    @Test("PSC-14: a store goes on at another place with its IDs, its objects and their changes", arguments: kinds)
+    @Test("PSC-14: a moved store continues with its IDs, its objects and their changes", arguments: kinds)
     func migrating(kinds: (StoreKind, StoreKind)) throws {
         let source = try Stack.freshDescription(kinds.0)
         let container = try container(source)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("PSC-14: a place where there is something is refused, and the store stays where it was", arguments: StoreKind.allCases)
+    @Test("PSC-14: a target path that exists is refused, and the store is not moved", arguments: StoreKind.allCases)
     func migratingOntoAnother(kind: StoreKind) throws {
         let container = try container(try Stack.freshDescription(kind))
         let coordinator = container.persistentStoreCoordinator
@@ -129,7 +129,7 @@ import Testing
         try first.close()
     }
 
-    @Test("PSC-22: a reader of the same process joins the writer; alone it takes no lock", arguments: StoreKind.allCases)
+    @Test("PSC-22: a reader shares the open store of a writer in its process; without a writer it acquires no lock", arguments: StoreKind.allCases)
     func readersAndWriters(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)
         let writer = try container(description)
@@ -148,7 +148,7 @@ import Testing
         try reader.close()
     }
 
-    @Test("PSC-10: a store is found by its place and its object's ID", arguments: StoreKind.allCases)
+    @Test("PSC-10: a store is found by its URL and by the ID of one of its objects", arguments: StoreKind.allCases)
     func findingStores(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)
         let container = try container(description)

@@ -69,7 +69,7 @@ struct StoreUpkeepTests {
         stack.description.url.deletingLastPathComponent().appending(path: "\(UUID().uuidString).hornbeam")
     }
 
-    @Test("a store tells its room, is found sound, and loses what is dead when it is compacted", arguments: StoreKind.allCases)
+    @Test("a store reports its space, passes the check, and loses its dead bytes when it is compacted", arguments: StoreKind.allCases)
     func roomAndCompaction(_ kind: StoreKind) throws {
         let stack = try Stack(kind, Self.model)
         let coordinator = stack.container.persistentStoreCoordinator
@@ -87,7 +87,7 @@ struct StoreUpkeepTests {
         try stack.container.close()
     }
 
-    @Test("PSC-15: a store is backed up while contexts use it; the copy opens by itself and knows the same IDs")
+    @Test("PSC-15: a store is backed up while contexts use it; the copy opens alone and has the same IDs")
     func backups() throws {
         let stack = try Stack(.onDisk, Self.model)
         try fill(stack.container, 50)
@@ -118,7 +118,7 @@ struct StoreUpkeepTests {
         #expect(error?.code == .unsupportedRequest)
     }
 
-    @Test("a damaged store is salvaged into a new one, and says what is lost")
+    @Test("a damaged store is salvaged into a new one, and the report names the losses")
     func salvage() throws {
         let stack = try Stack(.onDisk, Self.model)
         try fill(stack.container, 2000)
@@ -140,7 +140,7 @@ struct StoreUpkeepTests {
         try rescued.close()
     }
 
-    @Test("a store opens at the checkpoint before the last, and says what is missing")
+    @Test("a store opens at the checkpoint before the last, and reports the lost transactions")
     func olderStates() throws {
         let stack = try Stack(.onDisk, Self.model)
         try fill(stack.container, 20)

@@ -116,7 +116,7 @@ private final class Shared<Value: Sendable>: Sendable {
         #expect(count == 64)
     }
 
-    @Test("tasks may wait for a context whose own work is still to run, however many they are")
+    @Test("any number of tasks may wait for a context whose work has not run yet")
     func waitingBehindQueuedWork() async throws {
         let container = try Parity.stack(.inMemory).container
         let background = container.newBackgroundContext()

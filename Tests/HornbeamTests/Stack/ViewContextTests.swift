@@ -9,7 +9,7 @@ import Testing
         for _ in 0..<1000 where !holds() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("MOC-31, MOC-6: a child of the view context follows by itself, saves of others and changes of its parent", arguments: StoreKind.allCases)
+    @Test("MOC-31, MOC-6: a child of the view context merges saves of other contexts and changes of its parent automatically", arguments: StoreKind.allCases)
     func childrenFollow(kind: StoreKind) async throws {
         let stack = try Company.stack(kind)
         let view = stack.container.viewContext
@@ -34,7 +34,7 @@ import Testing
         #expect(updates == 3 && controller.fetchedObjects?.count == 2)
     }
 
-    @Test("MOC-31: a child that does not follow keeps what it has read", arguments: StoreKind.allCases)
+    @Test("MOC-31: a child that does not follow keeps its values", arguments: StoreKind.allCases)
     func childrenThatDoNotFollow(kind: StoreKind) async throws {
         let stack = try Company.stack(kind)
         let view = stack.container.viewContext
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Found with a list that was not updated: the store could not be read, and no error was reported.
-    @Test("MOC-31: what the view context cannot take in by itself arrives at its handler", arguments: StoreKind.allCases)
+    @Test("MOC-31: a failed automatic merge of the view context calls its handler", arguments: StoreKind.allCases)
     func mergeFailuresArrive(kind: StoreKind) async throws {
         let stack = try Company.stack(kind)
         let view = stack.container.viewContext

@@ -52,7 +52,7 @@ private final class Visit: ManagedObject {
         return container
     }
 
-    @Test("CON-8, SAV-14, MOC-33: import, list, draft, undo, and what a second look at history tells")
+    @Test("CON-8, SAV-14, MOC-33: import, list, draft, undo, and reading history a second time")
     @MainActor func everythingTogether() async throws {
         let container = try library(at: Stack.freshDescription(.onDisk).url)
         let start = try container.history.currentToken()

@@ -3,7 +3,7 @@ import HornbeamStore
 import Testing
 @testable import Hornbeam
 
-@Suite("Commits that contexts have not taken in") struct ChangeLogTests {
+@Suite("Commits that contexts have not merged") struct ChangeLogTests {
     /// The expected content of a change queue, as a list of its own.
     private struct Expected {
         var transactions: [UInt64] = []
@@ -11,7 +11,7 @@ import Testing
         var isOverflowing = false
     }
 
-    @Test("a place in the common log gives what a list of its own would, and says so when more came than is kept", arguments: 0..<40)
+    @Test("a position in the shared log returns the commits that a separate list would, and reports when commits were dropped", arguments: 0..<40)
     func placesGiveWhatListsWould(seed: Int) throws {
         let store = try Parity.stack(.inMemory).container.persistentStoreCoordinator.stack.firstStore()
         var random = SplitMix(UInt64(seed))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("what all contexts have taken in is let go") func whatAllHaveTakenInIsLetGo() {
+    @Test("commits that all contexts have merged are released") func whatAllHaveTakenInIsLetGo() {
         var log = ChangeLog(limit: 1000)
         for number in 0..<100 as Range<UInt64> {
             var change = StoreChange()
@@ -105,7 +105,7 @@ import Testing
         #expect(pair.other.isEmpty)
     }
 
-    @Test("after a context has slept too long the log is let go, whether it wakes or not") func sleepersHoldNothing() throws {
+    @Test("after a context has been idle too long the log is released, whether the context continues or not") func sleepersHoldNothing() throws {
         let pair = try pair(limit: 4_000)
         for _ in 0..<5_000 { pair.save(1) }
         #expect(pair.broadcast.weight < 600, "who has missed something needs none of it")

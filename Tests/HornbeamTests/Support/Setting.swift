@@ -9,15 +9,15 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     var kind = StoreKind.inMemory
     /// True for a context over another one, false for one that saves into the store.
     var isChild = false
-    /// True when the contexts take in what others save by themselves.
+    /// True if the contexts merge the saves of other contexts automatically.
     var follows = true
     /// True when the objects that the test begins with are stored.
     var isSaved = true
     /// True when the context has unsaved changes of other objects.
     var isBusy = false
-    /// True when others change the same objects or the same relationships, and save that, before the context saves.
+    /// True if another context changes the same objects or relationships and saves before this context does.
     ///
-    /// A test that calls `contest` states what comes of it: the context's merge policy decides about each property that both sides changed.
+    /// A test that calls `contest` states the result: the context's merge policy decides about each property that both sides changed.
     var isContested = false
 
     /// A part of all combinations, in which any four of the first five fields have all of theirs, and any two of all six. Only stored
@@ -32,7 +32,7 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     static let saved = all.filter(\.isSaved)
     /// Every kind of context.
     static let contexts = variants([\.isChild, \.follows])
-    /// Every kind of context over stored objects, with and without changes of others.
+    /// Every kind of context over stored objects, with and without changes of another context.
     static let contested = variants([\.isChild, \.follows, \.isContested])
 
     /// Both values of each field, on disk and in memory.
@@ -55,10 +55,10 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         ].compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// True for a child that shows what it had when its parent's save came out otherwise.
+    /// True for a child that keeps its values when the save of its parent has another result.
     var keepsWhatItHas: Bool { isChild && !follows }
 
-    /// A context as the setting wants it. A child keeps its parent alive.
+    /// A context of the kind that the setting names. A child keeps its parent alive.
     func context(of stack: Stack) -> ManagedObjectContext {
         let root = stack.newContext()
         root.automaticallyMergesChangesFromParent = follows
@@ -68,13 +68,13 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         return child
     }
 
-    /// Stores what the test has made in a context so far, if the setting wants it stored, and makes unrelated changes if it wants them.
+    /// Saves the objects that the test has made so far, and makes unrelated changes, if the setting says so.
     func settle(_ context: ManagedObjectContext) throws {
         if isSaved { try context.saveToStore() }
         if isBusy { context.department("unrelated").budget = 1 }
     }
 
-    /// Lets others change stored objects and save that, if the setting wants it.
+    /// Changes stored objects in another context and saves it, if the setting is contested.
     func contest(_ stack: Stack, _ change: (ManagedObjectContext) throws -> Void) throws {
         guard isContested, isSaved else { return }
         let others = stack.newContext()
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
         try parent?.saveToStore()
     }
 
-    /// Takes in what others saved, in this context and all above it, the outermost first.
+    /// Merges the saves of other contexts in this context and all its ancestors, root first.
     func mergeFromStore() throws {
         try parent?.mergeFromStore()
         try mergeChanges()

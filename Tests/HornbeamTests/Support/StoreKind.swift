@@ -62,7 +62,7 @@ struct Stack {
 
     func newContext() -> ManagedObjectContext { container.newContext() }
 
-    /// A context that keeps its values, regardless of others' saves.
+    /// A context that does not merge the saves of other contexts.
     func newStaleContext() -> ManagedObjectContext {
         let context = container.newContext()
         context.automaticallyMergesChangesFromParent = false

@@ -11,7 +11,7 @@ import Testing
         return (stack, context)
     }
 
-    @Test("MOC-29, UND-1, UND-5: without a stack nothing is remembered, and undo does nothing", arguments: StoreKind.allCases)
+    @Test("MOC-29, UND-1, UND-5: without a stack no steps are recorded, and undo does nothing", arguments: StoreKind.allCases)
     func noStackNoUndo(kind: StoreKind) throws {
         let context = try Company.stack(kind).newContext()
         #expect(context.undoStack == nil)
@@ -21,7 +21,7 @@ import Testing
         #expect(ada.name == "ada")
     }
 
-    @Test("UND-1, UND-2: changes of one event are one step; undo takes it back, redo does it again", arguments: Setting.saved)
+    @Test("UND-1, UND-2: changes of one event are one step; undo reverts it, redo repeats it", arguments: Setting.saved)
     func eventsAreSteps(setting: Setting) throws {
         let (_, context) = try context(setting)
         let stack = try #require(context.undoStack)
@@ -41,7 +41,7 @@ import Testing
         #expect(try context.count(FetchRequest<Employee>()) == 1)
     }
 
-    @Test("UND-2: awakeFromInsert runs once, awake(fromSnapshotEvents:) tells what was undone (OBJ-1, OBJ-3)", arguments: StoreKind.allCases)
+    @Test("UND-2: awakeFromInsert runs once, awake(fromSnapshotEvents:) is called after an undo (OBJ-1, OBJ-3)", arguments: StoreKind.allCases)
     func hooks(kind: StoreKind) throws {
         final class Watched: ManagedObject {
             static let name = Attribute<String?>("name")
@@ -68,7 +68,7 @@ import Testing
         #expect(object.calls == ["insert", "2", "2", "8", "8", "4", "16", "32"])
     }
 
-    @Test("UND-2: a new change forgets what could be done again", arguments: Setting.saved)
+    @Test("UND-2: a new change removes the steps for redo", arguments: Setting.saved)
     func newChangeDropsRedo(setting: Setting) throws {
         let (_, context) = try context(setting)
         let ada = context.employee("ada")
@@ -176,7 +176,7 @@ import Testing
         #expect(try stack.newContext().companyDump() == before)
     }
 
-    @Test("UND-2: undoing everything gives the beginning, redoing everything the end, whatever was edited, saved and handed up by children",
+    @Test("UND-2: undoing all steps restores the first state, redoing all steps the last, after any edits, saves and saves of children",
           arguments: StoreKind.allCases, 1...8)
     func randomWalk(kind: StoreKind, seed: Int) throws {
         let (stack, context) = try context(kind)

@@ -1,6 +1,6 @@
-/// Two consecutive versions of the model of a real app, and what a migration from one to the other is to be.
+/// Two consecutive versions of the model of a real app, with the expected migration from one to the other.
 ///
-/// The verdicts were written by hand from the two files and the rules of MIG-2 and MIG-3.
+/// The expected results were written by hand from the two files and the rules of MIG-2 and MIG-3.
 struct VersionPair: Sendable, CustomStringConvertible {
     let bundle: String
     let old: String

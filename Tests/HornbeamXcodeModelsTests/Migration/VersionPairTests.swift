@@ -26,13 +26,13 @@ struct VersionPairTests {
         #expect(pairs == VersionPair.all.map(\.description))
     }
 
-    @Test("MIG-2, MIG-3, MIG-4: the mapping between two versions is inferred as the rules say", arguments: VersionPair.all)
+    @Test("MIG-2, MIG-3, MIG-4: the mapping between two versions is inferred by the rules", arguments: VersionPair.all)
     func verdictIsThatOfTheRules(pair: VersionPair) throws {
         let mapping = try MappingModel.inferred(from: Self.model(pair, pair.old), to: Self.model(pair, pair.new))
         #expect(mapping.description == pair.mapping)
     }
 
-    @Test("MIG-1, MIG-2: a filled store keeps what both versions share, object by object", arguments: VersionPair.all)
+    @Test("MIG-1, MIG-2: a filled store keeps the parts that both versions have, for each object", arguments: VersionPair.all)
     func storeKeepsWhatBothVersionsShare(pair: VersionPair) throws {
         let (old, new) = (try Self.model(pair, pair.old), try Self.model(pair, pair.new))
         let store = TemporaryStore()
@@ -64,7 +64,7 @@ struct VersionPairTests {
         }
     }
 
-    @Test("MIG-13, MIG-14: a store of the first version goes through all versions of a bundle to the marked one")
+    @Test("MIG-13, MIG-14: a store of the first version is migrated through all versions of a bundle to the current one")
     func storeGoesThroughABundle() throws {
         let url = CaseModels.folder.appending(path: "objcio+core-data/Moody.xcdatamodeld")
         let versions = try VersionedModel(xcodeModelsAt: url)
@@ -107,7 +107,7 @@ struct VersionPairTests {
     }
 }
 
-/// A store in the temporary folder that goes with the test.
+/// A store in a temporary folder, which is removed at the end of the test.
 final class TemporaryStore {
     let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).hornbeam")
 

@@ -4,7 +4,7 @@ import Testing
 /// The shared cases of order, limit and offset, evaluated in memory.
 @Suite(.enabled(if: CaseFile.areAvailable))
 struct SortCaseTests {
-    @Test("FET-3: sorting in memory gives the stated orders")
+    @Test("FET-3: sorting in memory gives the expected orders")
     func sortingGivesTheStatedOrders() throws {
         let failures = try CaseFile("sort_and_page.jsonl").run { entry in
             let fixture = try Fixture(entry["objects"]?["fixture"]?.text ?? "")

@@ -8,7 +8,7 @@ struct FetchPropertyTests {
     /// `HORNBEAM_FUZZ=100` runs a hundred times as many models.
     private static let effort = max(1, Int(ProcessInfo.processInfo.environment["HORNBEAM_FUZZ"] ?? "") ?? 1)
 
-    @Test("every plan gives the answer of asking each object in memory", arguments: 1 ... 6)
+    @Test("every plan returns the result of evaluating each object in memory", arguments: 1 ... 6)
     func plansAgreeWithMemory(_ seed: UInt64) throws {
         let filled = try FilledLibrary(seed: seed)
         var requests = RandomRequest(filled, seed: seed &+ 1_000)
@@ -22,7 +22,7 @@ struct FetchPropertyTests {
         }
     }
 
-    @Test("every way that there is, and not the chosen one alone, gives that answer, in any model", arguments: 1 ... UInt64(12 * effort))
+    @Test("all possible plans, not only the chosen one, return this result in any model", arguments: 1 ... UInt64(12 * effort))
     func everyPlanAgreesWithMemory(_ seed: UInt64) throws {
         let filled = try seed % 4 == 0 ? FilledLibrary(seed: seed) : FilledLibrary(randomModel: seed)
         var requests = RandomRequest(filled, seed: seed &+ 2_000)
@@ -75,7 +75,7 @@ struct FetchPropertyTests {
         }
     }
 
-    @Test("excluded objects are left out before offset and limit count", arguments: 1 ... 3)
+    @Test("excluded objects are removed before offset and limit apply", arguments: 1 ... 3)
     func excludedObjectsAreLeftOut(_ seed: UInt64) throws {
         let filled = try FilledLibrary(seed: seed)
         var requests = RandomRequest(filled, seed: seed)

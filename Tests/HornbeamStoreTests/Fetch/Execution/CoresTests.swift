@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Work shared among threads")
 struct CoresTests {
-    @Test("each part is done once, and all are done in the end", arguments: 0 ... 5)
+    @Test("each part is executed exactly once", arguments: 0 ... 5)
     func eachPartIsDoneOnce(_ parts: Int) {
         let done = Mutex<[Int]>([])
         Cores.share(parts) { part in done.withLock { $0.append(part) } }

@@ -11,7 +11,7 @@ struct ResultSetTests {
         ("Publication", nil), ("Publication", "year < 1955"), ("Publication", "year < 1900"), ("Tag", nil),
     ]
 
-    @Test("a row by its place is the one that a walk comes to, of all rows and of any part", arguments: 1 ... 3)
+    @Test("a row by its index equals the row in iteration, for all rows and for any part", arguments: 1 ... 3)
     func placesAgreeWithWalks(_ seed: UInt64) throws {
         for (rows, _, title) in try answers(seed) {
             let walked = rows.map(\.reference)
@@ -26,7 +26,7 @@ struct ResultSetTests {
         }
     }
 
-    @Test("a row lies where it was seen", arguments: 1 ... 3)
+    @Test("a row has the position at which it was found", arguments: 1 ... 3)
     func rowsLieWhereTheyWereSeen(_ seed: UInt64) throws {
         for (rows, snapshot, title) in try answers(seed) {
             for row in rows {
@@ -37,7 +37,7 @@ struct ResultSetTests {
         }
     }
 
-    @Test("rows of a scan are kept leaf by leaf, and moved to a store's slot keep their places")
+    @Test("rows of a scan are stored leaf by leaf, and keep their positions when they get a store's slot")
     func leavesInsteadOfRows() throws {
         let filled = try FilledLibrary(seed: 1, size: 1_200)
         let snapshot = try filled.library.store.snapshot()

@@ -141,7 +141,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("a predicate that cannot hold reads nothing")
+    @Test("a predicate that is always false reads nothing")
     func impossiblePredicate() throws {
         #expect(
             try plan("Book", "pages > 1 AND 1 == 2") == """
@@ -162,7 +162,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("a compound constraint answers for its first property, as long as no row lacks an entry")
+    @Test("a compound constraint serves conditions on its first property, as long as each row has an entry")
     func prefixOfConstraint() throws {
         var changes = ChangeSet()
         for number in 0 ..< 60 {
@@ -235,7 +235,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("an index whose first elements are the order gives it, and ties come by ID")
+    @Test("an index whose first elements are the order returns this order, with ties in order of ID")
     func partialOrder() throws {
         #expect(
             try plan("Publication", "title ==[cd] 'title 7'", sort: [.ascending("title"), .ascending("year")], limit: 2).contains("sort by"))
@@ -278,7 +278,7 @@ struct PlanTests {
         #expect(answer.work.rowsRead == 0 && answer.references.count == 20)
     }
 
-    @Test("a fetch that looks at many rows for few results is told which index it lacks")
+    @Test("the plan of a fetch that reads many rows for few results names the missing index")
     func advice() throws {
         let model = try ManagedObjectModel {
             Entity("Plain") {
@@ -316,7 +316,7 @@ struct PlanTests {
         #expect(try advice("number == 3") == nil, "there is one")
     }
 
-    @Test("a plan can be told without the values of its predicate")
+    @Test("a plan can be printed without the values of its predicate")
     func planWithoutValues() throws {
         let request = FetchDescription(
             entityName: "Book", predicate: try FetchPredicate(format: "author.name == 'Author 3' AND title ENDSWITH '7'"))

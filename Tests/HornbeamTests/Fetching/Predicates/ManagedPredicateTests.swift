@@ -76,7 +76,7 @@ private final class Tag: ManagedObject {
         #expect(none?.message.contains("reads no property of the model") == true)
     }
 
-    @Test("#Predicate answers as the format does, in the store and unsaved", arguments: StoreKind.allCases, [true, false])
+    @Test("#Predicate gives the results of the format, for stored and unsaved objects", arguments: StoreKind.allCases, [true, false])
     func predicatesAreFetched(kind: StoreKind, isSaved: Bool) throws {
         let model = try ManagedObjectModel {
             Entity("Event") {
