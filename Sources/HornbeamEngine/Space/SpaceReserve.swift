@@ -56,7 +56,7 @@ package final class SpaceReserve: Sendable {
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             guard isStorePresent else { return }
-            // Its blocks count as free.
+            // Removed before the free space is read, which then includes the blocks of this file.
             if state.presence == .leftOver, removeFile() { state.presence = .absent }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {
