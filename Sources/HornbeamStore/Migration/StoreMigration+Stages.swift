@@ -11,6 +11,7 @@ extension StoreMigration {
     func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
         try MigrationChain(settings, location).checkDirection(stored, model)
         try PendingMigration.clear(engine)
+        _ = try completeInterruptedSave(stored)
         try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20)
         if backsUp { try backUp() }
         do {

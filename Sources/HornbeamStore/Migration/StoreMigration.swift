@@ -47,9 +47,12 @@ struct StoreMigration {
             throw chain.refusal([error], stored.model, model)
         }
         try PendingMigration.clear(engine)
-        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
+        var draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
+        if try completeInterruptedSave(stored) {
+            draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
+        }
         try checkKinship(draft)
         try checkAbstract(draft)
         if draft.writesRows { try checkSpace(for: MigrationCost(draft, engine).bytes) }
