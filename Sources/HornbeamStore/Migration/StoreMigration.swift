@@ -202,7 +202,16 @@ struct StoreMigration {
         guard let directory = settings.backupDirectory, case .directory(let path) = location else { return }
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
         let stamp = options.clock().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
-        try EngineError.translated { () throws(EngineError) in _ = try engine.backup(to: "\(directory)/\(name)-\(stamp).hornbeam") }
+        let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
+        try EngineError.translated { () throws(EngineError) in
+            // Stores of one name may be copied within one second, and so may a store that is opened again after a failure.
+            var (target, count) = ("\(directory)/\(name)-\(stamp).hornbeam", 1)
+            while try fileSystem.exists(target) {
+                count += 1
+                target = "\(directory)/\(name)-\(stamp)-\(count).hornbeam"
+            }
+            _ = try engine.backup(to: target)
+        }
     }
 
     private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
