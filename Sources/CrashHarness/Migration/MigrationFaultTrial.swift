@@ -27,7 +27,7 @@ struct MigrationFaultTrial {
                 while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += 1 }
             }
         }
-        run.add("migrations failed at every call")
+        run.add(trial.next.stage == nil ? "migrations failed at every call" : "stages with code failed at every call")
     }
 
     /// False when the migration has no further such call.
@@ -39,7 +39,7 @@ struct MigrationFaultTrial {
         var failure: HornbeamError?
         var isOpen = false
         do {
-            let container = try MigrationHistory.open(try trial.after.model(), faults)
+            let container = try trial.open(faults)
             isOpen = true
             try container.close()
         } catch let error as HornbeamError { failure = error }

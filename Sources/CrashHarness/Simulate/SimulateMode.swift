@@ -3,7 +3,8 @@ import HornbeamEngine
 /// Crashes a workload at every operation on a simulated disk, makes every call fail, and opens the resulting stores.
 ///
 /// Of eight seeds, five crash the engine, one a backup, one makes calls fail, one uses object graphs. Every tenth of the engine's seeds
-/// crashes a migration instead, or makes its calls fail. With `--only migrations` all seeds do.
+/// crashes a migration instead, or makes its calls fail; some of these have a stage with code. With `--only migrations` all seeds
+/// do.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -52,9 +53,10 @@ enum SimulateMode: Mode {
         var enumerator = CrashEnumerator(seed: seed)
         enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
-        run.add("migrations crashed")
+        let hasCode = trial.next.stage != nil
+        run.add(hasCode ? "stages with code crashed" : "migrations crashed")
         try crash(disk, enumerator, run) { image in
-            if image.depth == 0 { run.add("crash images of migrations") }
+            if image.depth == 0 { run.add("crash images of \(hasCode ? "stages with code" : "migrations")") }
             try trial.judge(image)
         }
     }
