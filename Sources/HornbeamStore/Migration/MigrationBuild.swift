@@ -58,6 +58,7 @@ final class MigrationBuild {
         for step in draft.links where step.isBuilt { try build(step) }
         for step in draft.indexes where step.isBuilt { try build(step) }
         if checksRequired { try checkRequired() }
+        if checksRequired, options.checksValues { try checkValues() }
         try flush()
         transaction.abort()
     }
@@ -113,7 +114,24 @@ final class MigrationBuild {
     ) {
         guard violations.count < Self.violationsMax else { return }
         violations.append(
-            HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(reader.origins.objectID)))
+            HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(oldID)))
+    }
+
+    /// The ID of an object under its old entity, which both models can look up.
+    func oldID(_ object: ObjectReference) -> ManagedObjectID {
+        let step = draft.tables.first { $0.entity.index == Int(object.entityIndex) }
+        guard let before = step?.oldEntity else { return reader.origins.objectID(object) }
+        return oldReader.origins.objectID(ObjectReference(before, object.key))
+    }
+
+    /// Checks the values of all rows against the limits, patterns and rules of the new model.
+    private func checkValues() throws {
+        for step in draft.tables where step.rowCount > 0 {
+            var check = ValueCheck(schema.table(step.entity), reader)
+            let rows = try rows(step)
+            try translated { () throws(EngineError) in try check.run(over: rows) }
+            violations += check.violations(oldID).prefix(max(Self.violationsMax - violations.count, 0))
+        }
     }
 
     // MARK: Rows
@@ -158,8 +176,14 @@ struct PendingMigration: Codable {
         for name in pending.trees {
             if let tree = transaction.tree(named: name) { try transaction.drop(tree) }
         }
-        try transaction.setValue(valueName, nil)
+        try end(in: transaction)
         _ = try transaction.commit(.full)
+    }
+
+    /// Removes the list, and what a stage has stored beside it.
+    static func end(in transaction: WriteTransaction) throws {
+        try transaction.setValue(valueName, nil)
+        try transaction.setValue(StoredValue.stageMetadata, nil)
     }
 }
 

@@ -35,7 +35,8 @@ extension StoreMigration {
         if let convert = stage.convert {
             try convert(try privateStore(copy, at: snapshot), try privateStore(result), settings.progress ?? { _ in })
         }
-        try checkRequired(result, stored.model)
+        access.end()
+        try checkRules(result, stored.model)
         try switchOver(stored, copy, result, draft, label: stage.label, relay)
         return result
     }
@@ -84,12 +85,20 @@ extension StoreMigration {
 
     // MARK: What code left undone
 
-    private func checkRequired(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
+    private func checkRules(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
         let snapshot = try engine.snapshot()
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
         var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
         try check.run()
-        guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
+        var violations = check.violations
+        if settings.checksValues {
+            for case let table? in state.schema.tables {
+                var values = ValueCheck(table, reader)
+                try EngineError.translated { () throws(EngineError) in try values.run(over: state.view(table)) }
+                violations += values.violations(reader.origins.objectID)
+            }
+        }
+        guard violations.isEmpty else { throw rulesBroken(violations, from: old, to: result.model) }
     }
 
     /// Errors of the store, and errors that already name objects, are passed on unchanged.

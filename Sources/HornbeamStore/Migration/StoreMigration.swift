@@ -71,7 +71,7 @@ struct StoreMigration {
     }
 
     func build(_ draft: MigrationDraft, _ relay: ProgressRelay, checksRequired: Bool = true) throws {
-        guard draft.builds || (checksRequired && !draft.required.isEmpty) else { return }
+        guard draft.builds || (checksRequired && (!draft.required.isEmpty || settings.checksValues)) else { return }
         let build = try MigrationBuild(draft, engine, settings, relay, checksRequired: checksRequired)
         try build.run()
         guard build.violations.isEmpty else { throw rulesBroken(build.violations, from: draft.old.model, to: draft.new) }
