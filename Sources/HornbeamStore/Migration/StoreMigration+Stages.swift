@@ -25,15 +25,23 @@ extension StoreMigration {
 
     private func convert(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel) throws -> StoredSchema {
         let relay = ProgressRelay(settings.progress)
+        let access = StageAccess()
+        defer { access.end() }
         let copy = try MigrationCopy.run(stored, engine, settings, relay)
-        if let prepare = stage.prepare { try prepare(try privateStore(copy)) }
+        if let prepare = stage.prepare { try prepare(try privateStore(copy, access)) }
         let snapshot = try engine.snapshot(isPinned: true)
         let draft = try MigrationDraft(copy, to: model, by: stage.mapping, snapshot, engine)
+        if stage.convert == nil {
+            // Code that runs afterwards can make new objects of those that have no successor.
+            try checkKinship(draft)
+            try checkAbstract(draft)
+        }
         try build(draft, relay, checksRequired: false)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
         try reshape(draft, result, relay)
         if let convert = stage.convert {
-            try convert(try privateStore(copy, at: snapshot), try privateStore(result), settings.progress ?? { _ in })
+            let (old, new) = (try privateStore(copy, access, at: snapshot), try privateStore(result, access))
+            try convert(old, new, settings.progress ?? { _ in })
         }
         access.end()
         try checkRules(result, stored.model)
@@ -53,8 +61,9 @@ extension StoreMigration {
     }
 
     /// A store with trees that no catalogue contains yet. With `state`, it is fixed to that state and read-only.
-    private func privateStore(_ schema: StoredSchema, at state: Snapshot? = nil) throws -> Store {
+    private func privateStore(_ schema: StoredSchema, _ access: StageAccess, at state: Snapshot? = nil) throws -> Store {
         var options = options
+        options.stage = access
         options.readOnly = state != nil
         options.history = nil
         options.migration = nil
@@ -63,7 +72,7 @@ extension StoreMigration {
         let reader = try RowReader(schema.catalogue, schema.model, engine) { snapshot.tree(named: $0) }
         return Store(
             location: location, identifier: UUID(engine.storeIdentifier), engine: engine, reader: reader, options: options,
-            metadata: try snapshot.metadata(), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
+            metadata: try snapshot.metadata(ofStage: true), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
             fixedState: try state.map { try StoreSnapshot($0, reader: reader) })
     }
 
@@ -76,7 +85,8 @@ extension StoreMigration {
         let old = stored.catalogue.tables.map(\.name) + stored.catalogue.indexTrees + copy.catalogue.tables.map(\.name) + copy.catalogue.indexTrees
         let kept = Set(result.catalogue.tables.map(\.name) + result.catalogue.indexTrees)
         try drop(Set(old).subtracting(kept).sorted(), transaction, draft.snapshot)
-        try transaction.setValue(PendingMigration.valueName, nil)
+        if let metadata = try transaction.value(StoredValue.stageMetadata) { try transaction.setValue(StoredValue.metadata, metadata) }
+        try PendingMigration.end(in: transaction)
         try result.write(to: transaction)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try record(draft, label: label, reader, transaction)
@@ -88,7 +98,8 @@ extension StoreMigration {
     private func checkRules(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
         let snapshot = try engine.snapshot()
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
-        var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
+        let state = try StoreSnapshot(snapshot, reader: reader)
+        var check = RequiredCheck(state)
         try check.run()
         var violations = check.violations
         if settings.checksValues {
@@ -105,7 +116,7 @@ extension StoreMigration {
     private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
         let error = (error as? EngineError).map { HornbeamError($0) } ?? error
         let passing: [HornbeamError.Code] = [
-            .full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation, .entityMigrationPolicy,
+            .full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation, .entityMigrationPolicy, .modelMismatch,
         ]
         if let error = error as? HornbeamError, passing.contains(error.code) { return error }
         let found = error as? HornbeamError

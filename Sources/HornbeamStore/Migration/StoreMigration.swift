@@ -93,7 +93,7 @@ struct StoreMigration {
         try setLayouts(draft, transaction, relay)
         try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         try drop(draft.dropped, transaction, draft.snapshot)
-        try transaction.setValue(PendingMigration.valueName, nil)
+        try PendingMigration.end(in: transaction)
         try result.write(to: transaction)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try deriveValues(draft, transaction, reader)
@@ -163,7 +163,7 @@ struct StoreMigration {
     // MARK: Before anything is written
 
     /// A model without any of the store's entities belongs to another store; migrating to it would remove all objects.
-    private func checkKinship(_ draft: MigrationDraft) throws {
+    func checkKinship(_ draft: MigrationDraft) throws {
         guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(
@@ -174,7 +174,7 @@ struct StoreMigration {
     }
 
     /// The rows of an entity that becomes abstract would have no table.
-    private func checkAbstract(_ draft: MigrationDraft) throws {
+    func checkAbstract(_ draft: MigrationDraft) throws {
         var problems: [HornbeamError] = []
         for entity in draft.new.entities where entity.isAbstract {
             guard let before = draft.predecessor(of: entity), try draft.oldRowCount(before) > 0 else { continue }

@@ -49,10 +49,9 @@ struct LastState: Sendable {
 }
 
 extension Snapshot {
-    /// The program's own values that are stored with the store.
-    func metadata() throws -> [String: PropertyValue] {
-        try value(StoredValue.metadata).map {
-            try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))
-        } ?? [:]
+    /// The program's own values that are stored with the store; `ofStage`: or those that the code of a running stage has set.
+    func metadata(ofStage: Bool = false) throws -> [String: PropertyValue] {
+        let bytes = try (ofStage ? value(StoredValue.stageMetadata) : nil) ?? value(StoredValue.metadata)
+        return try bytes.map { try JSONDecoder().decode([String: PropertyValue].self, from: Data($0)) } ?? [:]
     }
 }

@@ -128,6 +128,7 @@ extension Store {
             throw HornbeamError(
                 .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
         }
+        try options.stage?.requireRunning(location)
         try requireNoBatchHere()
     }
 }
