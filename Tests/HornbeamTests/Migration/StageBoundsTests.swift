@@ -4,7 +4,7 @@ import HornbeamStore
 import Synchronization
 import Testing
 
-/// What the code of a stage does takes effect with the stage, and not before or afterwards.
+/// The effects of the code of a stage: they appear with the stage, and none before or afterwards.
 @Suite struct StageBoundsTests {
     struct Refused: Error {}
 
