@@ -18,13 +18,13 @@ struct MigrationFaultTrial {
 
     private var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index) of a migration" }
 
-    /// Every kind of failure at every call of a seed's migration, once and permanently.
-    static func all(seed: UInt64, _ run: Run) throws {
+    /// Every kind of failure at every call of a seed's migration, or at every n-th one, once and permanently.
+    static func all(seed: UInt64, every step: Int = 1, _ run: Run) throws {
         let trial = try MigrationTrial(seed: seed)
         for kind in kinds {
             for isSticky in [false, true] {
                 var index = 0
-                while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += 1 }
+                while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += step }
             }
         }
         run.add(trial.next.stage == nil ? "migrations failed at every call" : "stages with code failed at every call")
