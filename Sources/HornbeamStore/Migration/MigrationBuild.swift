@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
+internal import HornbeamThreads
 
 /// Fills the trees that a migration builds, in transactions of bounded size, before the store switches to them.
 ///
@@ -15,7 +16,13 @@ final class MigrationBuild {
     /// The new version's schema with trees that are still being built.
     let reader: RowReader
     var transaction: WriteTransaction
-    private var written = 0
+    /// The bytes that the transaction has written to leaves.
+    private var writtenBytes = 0
+    /// A transaction keeps the pages that it changes in the pool until its commit.
+    private let transactionBytesMax: Int
+    private var runs = 0
+    /// The threads that read and convert rows. One where a simulation must be repeatable.
+    let threads: Int
     /// The number of rows and entries read, and their estimated total.
     private var workDone = 0
     private let workTotal: Int
@@ -35,6 +42,8 @@ final class MigrationBuild {
         self.engine = engine
         self.options = options
         self.progress = progress
+        transactionBytesMax = engine.options.poolBytes / 8
+        threads = engine.options.usesBackgroundThread ? min(Cores.count, 4) : 1
         let cost = try MigrationCost(draft, engine)
         workTotal = max(cost.rows + cost.entries, 1)
         let snapshot = draft.snapshot
@@ -65,10 +74,16 @@ final class MigrationBuild {
 
     // MARK: Transactions
 
-    /// Counts written rows and entries; begins a new transaction when the current one is large enough.
-    func wrote(_ count: Int) throws(EngineError) {
-        written += count
-        if written >= options.batchSize { try flush() }
+    /// Counts bytes of leaves; begins a new transaction when the current one is large enough.
+    func wrote(bytes: Int) throws(EngineError) {
+        writtenBytes += bytes
+        if writtenBytes >= transactionBytesMax { try flush() }
+    }
+
+    /// A number for an index that holds sorted entries.
+    func nextRunNumber() -> Int {
+        defer { runs += 1 }
+        return runs
     }
 
     /// Reports the progress of reading; throws when the migration is cancelled.
@@ -78,7 +93,7 @@ final class MigrationBuild {
     }
 
     func flush() throws(EngineError) {
-        written = 0
+        writtenBytes = 0
         _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
         transaction = try engine.begin()
     }
@@ -113,9 +128,17 @@ final class MigrationBuild {
         value: PropertyValue? = nil
     ) {
         guard violations.count < Self.violationsMax else { return }
-        violations.append(
-            HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(oldID)))
+        violations.append(violation(code, text, entity, key, objects, value: value))
     }
+
+    func violation(
+        _ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference],
+        value: PropertyValue?
+    ) -> HornbeamError {
+        HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(oldID))
+    }
+
+    func take(_ found: [HornbeamError]) { violations += found.prefix(max(Self.violationsMax - violations.count, 0)) }
 
     /// The ID of an object under its old entity, which both models can look up.
     func oldID(_ object: ObjectReference) -> ManagedObjectID {
@@ -130,7 +153,7 @@ final class MigrationBuild {
             var check = ValueCheck(schema.table(step.entity), reader)
             let rows = try rows(step)
             try translated { () throws(EngineError) in try check.run(over: rows) }
-            violations += check.violations(oldID).prefix(max(Self.violationsMax - violations.count, 0))
+            take(check.violations(oldID))
         }
     }
 
@@ -138,20 +161,28 @@ final class MigrationBuild {
 
     private func rewrite(_ step: TableStep) throws {
         guard let before = step.oldEntity, let rows = try draft.oldRows(before) else { return }
-        let rewrite = RowRewrite(step, self, from: oldReader.schema.table(before))
         let tree = schema.table(step.entity).tree
-        let buffer = RowBuffer(layout: step.layout)
-        try translated { () throws(EngineError) in
-            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count {
-                    buffer.reset()
-                    try attempt { try rewrite.fill(buffer, from: leaf.row(slot), key: leaf.key(slot)) }
-                    _ = try transaction.put(buffer, key: leaf.key(slot), in: tree)
+        // Expressions of all threads read this state.
+        _ = try oldState()
+        let source = oldReader.schema.table(before)
+        let workers = try (0 ..< threads).map { _ in (rewrite: RowRewrite(step, self, from: source), batch: try transaction.makeLeafBatch(for: tree)) }
+        var window = RowWindow(count: rows.count, rowsMax: options.batchSize)
+        while let range = window.next() {
+            try rows.share(range, parts: window.parts(threads)) { part, leaf, slots in
+                let (rewrite, batch) = workers[part]
+                for slot in slots {
+                    try rewrite.fill(batch.nextRow(), from: leaf.row(slot), key: leaf.key(slot))
+                    try batch.add(key: leaf.key(slot))
                 }
-                try wrote(leaf.count)
-                try advance(step.entity.name, by: leaf.count)
-                return true
             }
+            try translated { () throws(EngineError) in
+                var bytes = 0
+                for worker in workers { bytes += try transaction.append(worker.batch, to: tree) }
+                window.wrote(bytes)
+                try wrote(bytes: bytes)
+                try advance(step.entity.name, by: range.count)
+            }
+            for worker in workers { take(worker.rewrite.takeViolations()) }
         }
     }
 }
