@@ -1,6 +1,7 @@
 import Hornbeam
 import HornbeamEngine
 import HornbeamSimulation
+import HornbeamStore
 import Testing
 
 @testable import CrashHarness
@@ -39,6 +40,29 @@ import Testing
         #expect(run.figures["failing calls of migrations", default: 0] > 50, "\(run.figures)")
     }
 
+    @Test("MIG-11: a stage with code of which any call fails leaves the old version or the new one, whole")
+    func failingCallsOfCodeLeaveAVersion() throws {
+        let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "57", "--count", "1000000"]))
+        try MigrationFaultTrial.all(seed: 57, every: 17, run)
+        #expect(run.figures["stages with code failed at every call"] == 1, "\(run.figures)")
+        #expect(run.figures["failing calls of migrations", default: 0] > 10, "\(run.figures)")
+    }
+
+    @Test("MIG-11: a stage with code does to a store what its counterpart does to plain objects", arguments: 1 ... 24 as ClosedRange<UInt64>)
+    func stagesWithCodeEqualPlainObjects(seed: UInt64) throws {
+        let history = try MigrationHistory(seed: seed)
+        let next = try NextVersion(after: history.version, stage: seed)
+        guard let plan = try next.plan(from: history.version) else { return }
+        let fileSystem = MemoryFileSystem()
+        let filled = try MigrationHistory(seed: seed, fileSystem)
+        #expect(filled.version.plain == history.version.plain)
+        let container = try MigrationHistory.open(try next.version.model(), fileSystem, plan: plan)
+        let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
+        #expect(found.difference(to: next.version.plain) == nil)
+        #expect(try container.openStore().check().isSound)
+        try container.close()
+    }
+
     @Test("MIG-1: a migration for which the disk has no room is refused before anything is written")
     func fullDiskIsFoundBeforehand() throws {
         let disk = SimulatedDisk()
@@ -73,6 +97,11 @@ import Testing
         #expect(damaged.figures["damaged stores that were migrated", default: 0] == 400)
         let kills = try Self.run(KillMode.self, ["--seed", "4", "--count", "6"])
         #expect(kills.figures["kills inside migrations", default: 0] + kills.figures["kills between migrations", default: 0] == 6)
+        let coded = try Self.run(SimulateMode.self, ["--only", "migrations", "--seed", "24", "--count", "80"])
+        #expect(coded.figures["crash images of stages with code", default: 0] == 80)
+        let damagedByCode = try Self.run(FlipMode.self, ["--only", "migrations", "--seed", "7", "--count", "80"])
+        #expect(damagedByCode.figures["damaged stores that were migrated", default: 0] == 80)
+        #expect(try MigratedSmallStore(seed: 7).hasStage && !MigratedSmallStore(seed: 3).hasStage)
         #expect(throws: UsageError("--only takes 'migrations', not 'graphs'")) {
             try Run(KillMode.self, HarnessOptions(["kill", "--only", "graphs"])).isForMigrations
         }

@@ -13,7 +13,7 @@ enum FlipMode: Mode {
     static func round(_ seed: UInt64, _ run: Run) throws {
         let isMigrated = try run.isForMigrations || seed % 4 == 3
         let store: any DamagedStore = if isMigrated { try MigratedSmallStore(seed: seed) } else { try SmallStore(seed: seed) }
-        if isMigrated { run.add("migrated stores damaged") }
+        if let store = store as? MigratedSmallStore { run.add(store.hasStage ? "stores migrated by code damaged" : "migrated stores damaged") }
         for damage in StructuralDamage.all(of: store.sources) {
             try trial(damage.name, store, run) { damage.apply(to: $0, store.sources) }
         }

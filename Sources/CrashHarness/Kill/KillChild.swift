@@ -62,11 +62,10 @@ struct KillChild {
 
     /// Migrates the store through the versions in the folder next to it. Reports `2n - 1` before the migration to version n, and `2n` after it.
     private func migrate() throws {
-        let versions = try MigrationKillTrial.versions(besideStoreAt: path)
-        for (number, version) in versions.sorted(by: { $0.key < $1.key }) {
-            guard Self.report(UInt64(number * 2 - 1)) else { return }
-            try MigrationHistory.open(version, PosixFileSystem(), path: path).close()
-            guard Self.report(UInt64(number * 2)) else { return }
+        for version in try MigrationKillTrial.versions(besideStoreAt: path) {
+            guard Self.report(UInt64(version.number * 2 - 1)) else { return }
+            try MigrationHistory.open(version.model, PosixFileSystem(), path: path, plan: version.plan).close()
+            guard Self.report(UInt64(version.number * 2)) else { return }
         }
         // All migrations are done. The process waits to be killed.
         while true { sleep(1) }

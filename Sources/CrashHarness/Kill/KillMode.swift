@@ -44,6 +44,7 @@ enum KillMode: Mode {
             let outcome = try trial.killOnce()
             run.add("acknowledged migrations", outcome.migrations)
             run.add(outcome.wasInside ? "kills inside migrations" : "kills between migrations")
+            if outcome.wasInCode { run.add("kills inside stages with code") }
         }
     }
 }

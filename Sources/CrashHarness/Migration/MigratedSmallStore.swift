@@ -12,6 +12,11 @@ struct MigratedSmallStore: DamagedStore {
     private let otherStates: [MigrationHistory.State]
     /// The index in `states` of the last state in the old version.
     private let lastOld: Int
+    /// The plan to the newest version, if it has a stage with code.
+    private let plan: MigrationPlan?
+
+    /// True when a stage with code migrated the store.
+    var hasStage: Bool { plan != nil }
 
     init(seed: UInt64) throws {
         let disk = SimulatedDisk()
@@ -19,9 +24,10 @@ struct MigratedSmallStore: DamagedStore {
         var states = history.states
         lastOld = states.count - 1
         let earlier = disk.files
-        var next = history.version
-        try next.evolve()
-        let container = try MigrationHistory.open(try next.model(), disk)
+        let step = try NextVersion(after: history.version, stage: seed / 4 % 2 == 1 ? seed : nil)
+        let next = step.version
+        plan = try step.plan(from: history.version)
+        let container = try MigrationHistory.open(try next.model(), disk, plan: plan)
         // Some stores are closed, the others are like those after a crash.
         if seed % 3 == 0 { try container.close() }
         states.append(MigrationHistory.State(definition: next.definition, plain: next.plain))
@@ -53,8 +59,8 @@ struct MigratedSmallStore: DamagedStore {
         }
     }
 
-    private func read(_ model: ManagedObjectModel, _ disk: SimulatedDisk) throws -> PlainObjects {
-        let container = try MigrationHistory.open(model, disk)
+    private func read(_ model: ManagedObjectModel, _ disk: SimulatedDisk, by plan: MigrationPlan? = nil) throws -> PlainObjects {
+        let container = try MigrationHistory.open(model, disk, plan: plan)
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
         try container.close()
         return found
@@ -62,7 +68,7 @@ struct MigratedSmallStore: DamagedStore {
 
     private func migrateAgain(_ disk: SimulatedDisk) throws {
         let newest = states[states.count - 1]
-        guard try read(try ManagedObjectModel(newest.definition), disk) == newest.plain else {
+        guard try read(try ManagedObjectModel(newest.definition), disk, by: plan) == newest.plain else {
             throw Finding("a second migration of the old version had another result")
         }
     }

@@ -19,16 +19,17 @@ struct MigrationFaultTrial {
 
     private var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index) of a migration" }
 
-    /// Runs a trial for every kind of failure at every call of a seed's migration, once for a single failure and once for a permanent one.
-    static func all(seed: UInt64, _ run: Run) throws {
+    /// Runs a trial for every kind of failure at every call of a seed's migration, or at every n-th one. Each trial runs once with a single failure and
+    /// once with a permanent one.
+    static func all(seed: UInt64, every step: Int = 1, _ run: Run) throws {
         let trial = try MigrationTrial(seed: seed)
         for kind in kinds {
             for isSticky in [false, true] {
                 var index = 0
-                while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += 1 }
+                while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += step }
             }
         }
-        run.add("migrations failed at every call")
+        run.add(trial.next.stage == nil ? "migrations failed at every call" : "stages with code failed at every call")
     }
 
     /// Returns false if the migration has no call with this index.
@@ -40,7 +41,7 @@ struct MigrationFaultTrial {
         var failure: HornbeamError?
         var isOpen = false
         do {
-            let container = try MigrationHistory.open(try trial.after.model(), faults)
+            let container = try trial.open(faults)
             isOpen = true
             try container.close()
         } catch let error as HornbeamError { failure = error }

@@ -31,8 +31,9 @@ final class MigrationHistory {
         for _ in 0 ..< fills { try change() }
     }
 
+    /// - Parameter plan: The plan of a stage with code that leads to the model.
     static func open(
-        _ model: ManagedObjectModel, _ fileSystem: any FileSystem, path: String = MigrationHistory.path
+        _ model: ManagedObjectModel, _ fileSystem: any FileSystem, path: String = MigrationHistory.path, plan: MigrationPlan? = nil
     ) throws -> PersistentContainer {
         var options = Store.Options()
         options.fileSystem = fileSystem
@@ -43,15 +44,21 @@ final class MigrationHistory {
         options.engine.log = LogOptions(firstSegmentBytes: 32_768, largestSegmentBytes: 65_536)
         var migration = MigrationOptions()
         migration.batchSize = 16
+        if let plan {
+            migration.take(plan.versions)
+            migration.stages = plan.steps
+        }
         options.migration = migration
         return try PersistentContainer.over(try Store.open(.directory(path), model: model, options: options))
     }
 
-    /// Migrates to the next version, compares the content, and changes objects.
+    /// Migrates to the next version, every fourth time by a stage with code, compares the content, and changes objects.
     func step() throws {
-        try version.evolve()
+        let next = try NextVersion(after: version, stage: migrations % 4 == 3 ? UInt64(migrations) : nil)
+        let plan = try next.plan(from: version)
+        version = next.version
         do {
-            try verify(Self.open(try version.model(), fileSystem, path: path), version)
+            try verify(Self.open(try version.model(), fileSystem, path: path, plan: plan), version)
             migrations += 1
             states.append(State(definition: version.definition, plain: version.plain))
             try change()

@@ -11,6 +11,8 @@ final class MigrationKillTrial {
         let migrations: Int
         /// True if the kill interrupted a migration.
         let wasInside: Bool
+        /// True when that migration had a stage with code.
+        let wasInCode: Bool
     }
 
     private static let versionsPerChild = 40
@@ -30,12 +32,13 @@ final class MigrationKillTrial {
     /// Runs a child that migrates through some versions, kills it, and verifies the store.
     func killOnce() throws -> Outcome {
         var chain = [version]
-        for _ in 0..<Self.versionsPerChild {
-            var next = chain[chain.count - 1]
-            try next.evolve()
-            chain.append(next)
+        var steps: [NextVersion] = []
+        for count in 1...Self.versionsPerChild {
+            let number = UInt64(number + count)
+            steps.append(try NextVersion(after: chain[chain.count - 1], stage: number % 3 == 0 ? number : nil))
+            chain.append(steps[steps.count - 1].version)
         }
-        try Self.write(chain.dropFirst().map { try $0.model() }, after: number, besideStoreAt: path)
+        try write(steps)
         let reports = try KilledProcess(.migration, path, seed, delayMax: 250_000).run().map(Int.init)
         let first = number
         let acknowledged = max(reports.last { $0 % 2 == 0 }.map { $0 / 2 } ?? first, first)
@@ -45,7 +48,9 @@ final class MigrationKillTrial {
         let found = try foundVersion(chain, first, candidates)
         try verify(chain[found - first])
         (version, number) = (chain[found - first], found)
-        return Outcome(migrations: acknowledged - first, wasInside: begun > acknowledged)
+        let wasInside = begun > acknowledged
+        return Outcome(
+            migrations: acknowledged - first, wasInside: wasInside, wasInCode: wasInside && steps[begun - first - 1].stage != nil)
     }
 
     private func foundVersion(_ chain: [RandomVersion], _ first: Int, _ candidates: ClosedRange<Int>) throws -> Int {
@@ -71,23 +76,40 @@ final class MigrationKillTrial {
 
     private static func folder(besideStoreAt path: String) -> URL { URL(fileURLWithPath: path + ".versions") }
 
-    private static func write(_ models: [ManagedObjectModel], after number: Int, besideStoreAt path: String) throws {
-        let folder = folder(besideStoreAt: path)
+    /// Writes the version of the store and those that follow, each to a file that its number names.
+    private func write(_ steps: [NextVersion]) throws {
+        let folder = Self.folder(besideStoreAt: path)
         try? FileManager.default.removeItem(at: folder)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for (place, model) in models.enumerated() {
-            try model.json().write(to: folder.appendingPathComponent("\(number + 1 + place).json"))
+        try version.model().json().write(to: folder.appendingPathComponent("\(number).json"))
+        for (place, step) in steps.enumerated() {
+            let name = "\(number + 1 + place)\(step.stage == nil ? "" : Self.codeMark).json"
+            try step.version.model().json().write(to: folder.appendingPathComponent(name))
         }
     }
 
-    /// The versions for the migrations, by number.
-    static func versions(besideStoreAt path: String) throws -> [Int: ManagedObjectModel] {
+    /// The end of the names of versions to which a stage with code leads.
+    private static let codeMark = " by code"
+
+    /// A version for the child, and the plan that leads to it; nil for an inferred migration.
+    struct Version {
+        let number: Int
+        let model: ManagedObjectModel
+        let plan: MigrationPlan?
+    }
+
+    /// The versions that follow that of the store, in order.
+    static func versions(besideStoreAt path: String) throws -> [Version] {
         let files = try FileManager.default.contentsOfDirectory(at: folder(besideStoreAt: path), includingPropertiesForKeys: nil)
-        var versions: [Int: ManagedObjectModel] = [:]
-        for file in files {
-            guard let number = Int(file.deletingPathExtension().lastPathComponent) else { continue }
-            versions[number] = try ManagedObjectModel(contentsOf: file)
+        let models = try files.compactMap { file -> (number: Int, hasCode: Bool, model: ManagedObjectModel)? in
+            let name = file.deletingPathExtension().lastPathComponent
+            let hasCode = name.hasSuffix(codeMark)
+            guard let number = Int(hasCode ? String(name.dropLast(codeMark.count)) : name) else { return nil }
+            return (number, hasCode, try ManagedObjectModel(contentsOf: file))
+        }.sorted { $0.number < $1.number }
+        return try zip(models, models.dropFirst()).map { before, after in
+            let stage = after.hasCode ? CodedStage(number: UInt64(after.number)) : nil
+            return Version(number: after.number, model: after.model, plan: try stage?.plan(from: before.model, to: after.model))
         }
-        return versions
     }
 }

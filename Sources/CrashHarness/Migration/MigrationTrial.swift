@@ -6,7 +6,8 @@ import HornbeamStore
 /// A migration on a simulated disk that crashes at every operation. The store must then be completely in the old or in the new version.
 struct MigrationTrial: Sendable {
     let before: RandomVersion
-    let after: RandomVersion
+    let next: NextVersion
+    var after: RandomVersion { next.version }
     /// The disk with the store of the old version.
     let disk: SimulatedDisk
 
@@ -15,16 +16,19 @@ struct MigrationTrial: Sendable {
         let history = try MigrationHistory(seed: seed, disk)
         for _ in 0 ..< seed / 16 % 3 { try history.step() }
         before = history.version
-        var next = before
-        try next.evolve()
-        after = next
+        next = try NextVersion(after: before, stage: seed / 8 % 4 == 3 ? seed : nil)
+    }
+
+    /// Opens the store with the new version.
+    func open(_ fileSystem: any FileSystem) throws -> PersistentContainer {
+        try MigrationHistory.open(try after.model(), fileSystem, plan: try next.plan(from: before))
     }
 
     /// Migrates, and returns the disk with its recorded operations.
     func perform() throws -> SimulatedDisk {
         let disk = disk.copy()
         disk.mark(.submitted(1))
-        try MigrationHistory.open(try after.model(), disk).close()
+        try open(disk).close()
         disk.mark(.acknowledged(1))
         return disk
     }
@@ -44,7 +48,7 @@ struct MigrationTrial: Sendable {
         let old = try MigrationHistory.open(model, fileSystem)
         recovered()
         try expect(old, isNew ? after : before)
-        try expect(MigrationHistory.open(try after.model(), fileSystem), after)
+        try expect(open(fileSystem), after)
     }
 
     private func expect(_ container: PersistentContainer, _ version: RandomVersion) throws {

@@ -4,7 +4,8 @@ import HornbeamSimulation
 /// Crashes workloads at every operation on a simulated disk, or makes every call fail, and judges the resulting stores.
 ///
 /// Of eight seeds, five crash the engine, one crashes a backup, one makes calls fail, and one uses object graphs. Every tenth of the seeds for
-/// the engine crashes a migration instead, or makes its calls fail. With `--only migrations`, all seeds do so.
+/// the engine crashes a migration instead, or makes its calls fail; some of these migrations have a stage with code. With `--only migrations`,
+/// all seeds do so.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -53,9 +54,10 @@ enum SimulateMode: Mode {
         var enumerator = CrashEnumerator(seed: seed)
         enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
-        run.add("migrations crashed")
+        let hasCode = trial.next.stage != nil
+        run.add(hasCode ? "stages with code crashed" : "migrations crashed")
         try crash(disk, enumerator, run) { image in
-            if image.depth == 0 { run.add("crash images of migrations") }
+            if image.depth == 0 { run.add("crash images of \(hasCode ? "stages with code" : "migrations")") }
             try trial.judge(image)
         }
     }

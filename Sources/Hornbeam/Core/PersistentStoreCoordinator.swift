@@ -301,6 +301,7 @@ extension PersistentStoreDescription {
         if shouldMigrateStoreAutomatically {
             var migration = MigrationOptions()
             migration.infersMapping = shouldInferMappingModelAutomatically
+            migration.checksValues = validatesMigratedObjects
             migration.backupDirectory = backupDirectory?.path
             options.migration = migration
         }

@@ -130,7 +130,8 @@ public final class CustomMigration {
     }
 
     private func counterpart(of id: ManagedObjectID, in store: Store, _ context: ManagedObjectContext) throws -> ManagedObject? {
-        guard let entity = store.entity(of: id.origin) else { return nil }
+        // An entity that became abstract has no objects.
+        guard let entity = store.entity(of: id.origin), !entity.isAbstract else { return nil }
         do { return try context.existingObject(with: ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)) } catch
             let error as HornbeamError where error.code == .objectNotFound
         {

@@ -42,6 +42,9 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var shouldMigrateStoreAutomatically = true
     /// Infers the mapping from the two model versions (MIG-5).
     public var shouldInferMappingModelAutomatically = true
+    /// Refuses a migration after which values break limits, patterns or rules of the new model, and names their objects. With false, as in Core
+    /// Data, the migration keeps such values, and the rules hold for values that are set later.
+    public var validatesMigratedObjects = false
     /// The folder for a copy of the store that is made before a migration changes the store; nil for no copy.
     public var backupDirectory: URL?
     /// The moment at which a save returns. See ``Durability-swift.enum``.

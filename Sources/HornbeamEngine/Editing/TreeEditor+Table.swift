@@ -87,6 +87,19 @@ extension TreeEditor {
         return true
     }
 
+    /// Appends a copy of a leaf whose keys are above all others.
+    func append(_ page: Page) throws(EngineError) {
+        guard try descend({ $0.count - 1 }) else {
+            try makeFirstLeaf { $0.copy(pool.pageSize, from: page, at: 0, to: 0) }
+            return addToCounts(page.count)
+        }
+        assert(TableLeaf.key(leafPage, leafPage.count - 1) < TableLeaf.key(page, 0), "A leaf is appended behind the last key.")
+        let right = try ledger.allocate()
+        pool.page(right).copy(pool.pageSize, from: page, at: 0, to: 0)
+        addToCounts(page.count)
+        try addSibling(right, separator: separator(of: right), at: path.count)
+    }
+
     /// Starts a new leaf at the right edge with a new row. The last leaf does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
         assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")

@@ -68,6 +68,11 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     }
 }
 
+extension ResolvedLayout {
+    /// The variable bytes of a row above which its largest cells become blobs: a row takes at most a quarter of a page.
+    func variableBytesMax(pageSize: Int) -> Int { pageSize / 4 - fixedPerRow - bitmapCount / 8 }
+}
+
 /// All layouts that leaves of a table may still have, with their columns in the order of the current layout.
 @safe final class TableLayouts: Sendable {
     /// Oldest first; the last is current.

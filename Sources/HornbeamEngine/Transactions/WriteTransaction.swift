@@ -247,8 +247,7 @@ package final class WriteTransaction {
         guard editor.layouts!.hasCurrentLayout(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
-        let current = editor.layouts!.current
-        let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
+        let room = editor.layouts!.current.variableBytesMax(pageSize: pageSize)
         if let isNew = try putDeferred(row, key: key, in: editor, room: room) { return isNew }
         let isNew = try mutate { () throws(EngineError) in
             let cells = try row.spill(to: room) { value throws(EngineError) in

@@ -5,10 +5,15 @@ extension MigrationBuild {
     /// Fills a constraint or a fetch index from the rows, and records objects with the same unique value.
     func build(_ step: IndexStep) throws {
         guard let index = schema.indexes.first(where: { $0.number == step.stored.number }) else { return }
-        var duplicates = Duplicates()
-        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 {
-            try fill(index, from: table, &duplicates)
+        let duplicates = Duplicates()
+        let sorter = EntrySorter(self, threads: threads) { [schema] (key, value, held) throws(EngineError) in
+            duplicates.add(
+                try UniqueKeys.holder(value, index, schema: schema), sharing: key, with: try UniqueKeys.holder(held, index, schema: schema))
         }
+        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 {
+            try collect(index, from: table, sorter, duplicates)
+        }
+        try sorter.finish(into: index.tree)
         for group in duplicates.groups {
             recordViolation(
                 .constraintValidation,
@@ -18,47 +23,32 @@ extension MigrationBuild {
         try flush()
     }
 
-    private func fill(_ index: ValueIndex, from step: TableStep, _ duplicates: inout Duplicates) throws {
+    private func collect(_ index: ValueIndex, from step: TableStep, _ sorter: EntrySorter, _ duplicates: Duplicates) throws {
         let table = schema.table(step.entity)
         let rows = try rows(step)
-        var key = IndexKey()
-        var entries = SortedEntries()
-        var found = duplicates
-        try translated { () throws(EngineError) in
-            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count {
-                    try index.fill(&key, from: leaf.row(slot), of: table)
-                    if key.isExcluded || (index.isUnique && key.hasNull) { continue }
-                    let object = ObjectReference(entityIndex: table.index, key: leaf.key(slot))
-                    if key.isTruncated { try transaction.setValue(index.truncatedKeysName, [1]) }
-                    if key.isTruncated && index.isUnique {
-                        let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema)
-                        if let holder { found.add(object, sharing: key.bytes, with: holder) }
-                        continue
-                    }
-                    let value = index.isUnique ? UniqueKeys.value(index, object, schema: schema)
-                        : index.isPolymorphic ? EntityNumber.bytes(table.number) : []
-                    if !index.isUnique { key.append(objectKey: object.key) }
-                    entries.append(key.bytes, value)
-                }
-                if entries.count >= options.batchSize { try write(&entries, index, &found) }
-                try advance("index \(index.title)", by: leaf.count)
-                return true
+        let workers = sorter.parts.map { EntryCollector(index, table, schema, $0) }
+        var window = RowWindow(count: rows.count, rowsMax: options.batchSize, first: options.batchSize)
+        while let range = window.next() {
+            try rows.share(range, parts: window.parts(threads)) { part, leaf, slots in
+                for slot in slots { try workers[part].collect(leaf.row(slot), leaf.key(slot)) }
             }
-            try write(&entries, index, &found)
+            try translated { () throws(EngineError) in
+                for worker in workers { try put(worker.takeCutKeys(), index, duplicates) }
+                if workers.contains(where: \.hasCutKeys) { try transaction.setValue(index.truncatedKeysName, [1]) }
+                try advance("index \(index.title)", by: range.count)
+            }
+            try sorter.spillIfFull()
         }
-        duplicates = found
     }
 
-    private func write(_ entries: inout SortedEntries, _ index: ValueIndex, _ found: inout Duplicates) throws(EngineError) {
-        var rivals: [(key: [UInt8], object: ObjectReference, holder: ObjectReference)] = []
-        try entries.write(to: index.tree, in: transaction) { (key, value) throws(EngineError) in
-            guard let held = try transaction.index(index.tree).get(key) else { return }
-            rivals.append(
-                (key, try UniqueKeys.holder(value, index, schema: schema), try UniqueKeys.holder(held, index, schema: schema)))
+    /// Puts truncated keys of a unique constraint, which are compared with those of other objects.
+    private func put(
+        _ entries: [(key: IndexKey, object: ObjectReference)], _ index: ValueIndex, _ duplicates: Duplicates
+    ) throws(EngineError) {
+        for var entry in entries {
+            let holder = try UniqueKeys.claim(index, &entry.key, for: entry.object, in: transaction, schema: schema)
+            if let holder { duplicates.add(entry.object, sharing: entry.key.bytes, with: holder) }
         }
-        for rival in rivals { found.add(rival.object, sharing: rival.key, with: rival.holder) }
-        try flush()
     }
 
     // MARK: Required relationships
@@ -99,14 +89,55 @@ extension MigrationBuild {
     }
 }
 
+/// Makes the entries of rows. Used by one thread.
+private final class EntryCollector {
+    private let index: ValueIndex
+    private let table: EntityTable
+    private let schema: Schema
+    private let entries: SortedRun
+    private let entityNumber: [UInt8]
+    private var key = IndexKey()
+    private var truncatedKeysMark: [(key: IndexKey, object: ObjectReference)] = []
+    private(set) var hasCutKeys = false
+
+    init(_ index: ValueIndex, _ table: EntityTable, _ schema: Schema, _ entries: SortedRun) {
+        self.index = index
+        self.table = table
+        self.schema = schema
+        self.entries = entries
+        entityNumber = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
+    }
+
+    func collect(_ row: RowView, _ objectKey: UInt64) throws(EngineError) {
+        try index.fill(&key, from: row, of: table)
+        if key.isExcluded || (index.isUnique && key.hasNull) { return }
+        if key.isTruncated { hasCutKeys = true }
+        guard index.isUnique else {
+            key.append(objectKey: objectKey)
+            return entries.append(key.bytes, entityNumber)
+        }
+        let object = ObjectReference(entityIndex: table.index, key: objectKey)
+        if key.isTruncated {
+            truncatedKeysMark.append((key, object))
+        } else {
+            entries.append(key.bytes, UniqueKeys.value(index, object, schema: schema))
+        }
+    }
+
+    func takeCutKeys() -> [(key: IndexKey, object: ObjectReference)] {
+        defer { truncatedKeysMark = [] }
+        return truncatedKeysMark
+    }
+}
+
 /// The objects with the same unique value, one group for each value.
-private struct Duplicates {
+private final class Duplicates {
     private var order: [[UInt8]] = []
     private var objects: [[UInt8]: [ObjectReference]] = [:]
 
     var groups: [[ObjectReference]] { order.map { objects[$0]?.sorted() ?? [] } }
 
-    mutating func add(_ object: ObjectReference, sharing key: [UInt8], with holder: ObjectReference) {
+    func add(_ object: ObjectReference, sharing key: [UInt8], with holder: ObjectReference) {
         if objects[key] == nil {
             guard order.count < MigrationBuild.violationsMax else { return }
             order.append(key)

@@ -18,11 +18,24 @@ private struct LinkEntries {
     let trees: (members: TreeID, order: TreeID?, owners: TreeID?)
     let allowed: Set<UInt32>
     let writesOwnerNumbers: Bool
-    var members = SortedEntries()
-    var order = SortedEntries()
-    var owners = SortedEntries()
+    let members: EntrySorter
+    let order: EntrySorter
+    let owners: EntrySorter
 
-    mutating func append(_ pair: LinkPair, memberNumber: UInt32, ownerNumber: UInt32?) {
+    init(
+        _ step: LinkStep, trees: (members: TreeID, order: TreeID?, owners: TreeID?), allowed: Set<UInt32>, writesOwnerNumbers: Bool,
+        _ build: MigrationBuild
+    ) {
+        self.step = step
+        self.trees = trees
+        self.allowed = allowed
+        self.writesOwnerNumbers = writesOwnerNumbers
+        members = EntrySorter(build, threads: 1, share: 3)
+        order = EntrySorter(build, threads: 1, share: 3)
+        owners = EntrySorter(build, threads: 1, share: 3)
+    }
+
+    func append(_ pair: LinkPair, memberNumber: UInt32, ownerNumber: UInt32?) {
         let entity = step.stored.isPolymorphic ? EntityNumber.bytes(memberNumber) : []
         var value = entity
         if trees.order != nil {
@@ -38,10 +51,14 @@ private struct LinkEntries {
         }
     }
 
-    mutating func write(in transaction: WriteTransaction) throws(EngineError) {
-        try members.write(to: trees.members, in: transaction)
-        if let tree = trees.order { try order.write(to: tree, in: transaction) }
-        if let tree = trees.owners { try owners.write(to: tree, in: transaction) }
+    func spillIfFull() throws {
+        for sorter in [members, order, owners] { try sorter.spillIfFull() }
+    }
+
+    func finish() throws {
+        try members.finish(into: trees.members)
+        if let tree = trees.order { try order.finish(into: tree) }
+        if let tree = trees.owners { try owners.finish(into: tree) }
     }
 }
 
@@ -49,31 +66,29 @@ extension MigrationBuild {
     func build(_ step: LinkStep) throws {
         let link = schema.link(step.relationship)
         let destination = step.relationship.destinationEntity?.concreteDescendants ?? []
-        var entries = LinkEntries(
-            step: step, trees: (link.members, link.order, step.stored.kind == .oneWay ? link.reverse?.members : nil),
-            allowed: Set(destination.map { draft.number(of: $0) }),
-            writesOwnerNumbers: link.reverse?.isPolymorphic ?? false)
+        let entries = LinkEntries(
+            step, trees: (link.members, link.order, step.stored.kind == .oneWay ? link.reverse?.members : nil),
+            allowed: Set(destination.map { draft.number(of: $0) }), writesOwnerNumbers: link.reverse?.isPolymorphic ?? false, self)
         let name = "\(step.relationship.entity.name).\(step.relationship.name)"
-        for source in step.sources { try read(source, name, &entries) }
-        try translated { () throws(EngineError) in try entries.write(in: transaction) }
+        for source in step.sources { try read(source, name, entries) }
+        try entries.finish()
         try flush()
     }
 
-    private func read(_ source: LinkSource, _ name: String, _ entries: inout LinkEntries) throws {
-        var copy = entries
+    private func read(_ source: LinkSource, _ name: String, _ entries: LinkEntries) throws {
+        var count = 0
         try translated { () throws(EngineError) in
             try forEachPair(of: source) { (pair) throws(EngineError) in
-                try take(pair, source, &copy)
-                guard copy.members.count >= options.batchSize else { return }
-                try copy.write(in: transaction)
-                try flush()
+                try take(pair, source, entries)
+                count += 1
+                guard count % options.batchSize == 0 else { return }
+                try attempt { try entries.spillIfFull() }
                 try advance(name, by: options.batchSize)
             }
         }
-        entries = copy
     }
 
-    private func take(_ pair: LinkPair, _ source: LinkSource, _ entries: inout LinkEntries) throws(EngineError) {
+    private func take(_ pair: LinkPair, _ source: LinkSource, _ entries: LinkEntries) throws(EngineError) {
         var number = pair.memberNumber
         if number == nil, case .reversed(let relationship) = source {
             number = try oldNumber(ofKey: pair.member, below: relationship.entity)

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
+internal import HornbeamThreads
 
 /// Fills the trees that a migration builds, in transactions of limited size, before the store switches to them.
 ///
@@ -15,7 +16,13 @@ final class MigrationBuild {
     /// A reader of the new version with trees that are still being built.
     let reader: RowReader
     var transaction: WriteTransaction
-    private var written = 0
+    /// The bytes that the transaction has written to leaves.
+    private var writtenBytes = 0
+    /// A transaction keeps the pages that it changes in the pool until its commit.
+    private let transactionBytesMax: Int
+    private var runs = 0
+    /// The threads that read and convert rows. One where a simulation must be repeatable.
+    let threads: Int
     /// The number of rows and entries read, and their estimated total.
     private var workDone = 0
     private let workTotal: Int
@@ -35,6 +42,8 @@ final class MigrationBuild {
         self.engine = engine
         self.options = options
         self.progress = progress
+        transactionBytesMax = engine.options.poolBytes / 8
+        threads = engine.options.usesBackgroundThread ? min(Cores.count, 4) : 1
         let cost = try MigrationCost(draft, engine)
         workTotal = max(cost.rows + cost.entries, 1)
         let snapshot = draft.snapshot
@@ -58,16 +67,23 @@ final class MigrationBuild {
         for step in draft.links where step.isBuilt { try build(step) }
         for step in draft.indexes where step.isBuilt { try build(step) }
         if checksRequired { try checkRequired() }
+        if checksRequired, options.checksValues { try checkValues() }
         try flush()
         transaction.abort()
     }
 
     // MARK: Transactions
 
-    /// Counts written rows and entries; begins a new transaction when the current one is large enough.
-    func countWritten(_ count: Int) throws(EngineError) {
-        written += count
-        if written >= options.batchSize { try flush() }
+    /// Counts bytes of leaves; begins a new transaction when the current one is large enough.
+    func countWritten(bytes: Int) throws(EngineError) {
+        writtenBytes += bytes
+        if writtenBytes >= transactionBytesMax { try flush() }
+    }
+
+    /// A number for an index that holds sorted entries.
+    func nextRunNumber() -> Int {
+        defer { runs += 1 }
+        return runs
     }
 
     /// Reports the progress of reading; throws when the migration is cancelled.
@@ -77,7 +93,7 @@ final class MigrationBuild {
     }
 
     func flush() throws(EngineError) {
-        written = 0
+        writtenBytes = 0
         _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
         transaction = try engine.begin()
     }
@@ -112,28 +128,61 @@ final class MigrationBuild {
         value: PropertyValue? = nil
     ) {
         guard violations.count < Self.violationsMax else { return }
-        violations.append(
-            HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(reader.origins.objectID)))
+        violations.append(violation(code, text, entity, key, objects, value: value))
+    }
+
+    func violation(
+        _ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference],
+        value: PropertyValue?
+    ) -> HornbeamError {
+        HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(oldID))
+    }
+
+    func take(_ found: [HornbeamError]) { violations += found.prefix(max(Self.violationsMax - violations.count, 0)) }
+
+    /// The ID of an object under its old entity, which both models can look up.
+    func oldID(_ object: ObjectReference) -> ManagedObjectID {
+        let step = draft.tables.first { $0.entity.index == Int(object.entityIndex) }
+        guard let before = step?.oldEntity else { return reader.origins.objectID(object) }
+        return oldReader.origins.objectID(ObjectReference(before, object.key))
+    }
+
+    /// Checks the values of all rows against the limits, patterns and rules of the new model.
+    private func checkValues() throws {
+        for step in draft.tables where step.rowCount > 0 {
+            var check = ValueCheck(schema.table(step.entity), reader)
+            let rows = try rows(step)
+            try translated { () throws(EngineError) in try check.run(over: rows) }
+            take(check.violations(oldID))
+        }
     }
 
     // MARK: Rows
 
     private func rewrite(_ step: TableStep) throws {
         guard let before = step.oldEntity, let rows = try draft.oldRows(before) else { return }
-        let rewrite = RowRewrite(step, self, from: oldReader.schema.table(before))
         let tree = schema.table(step.entity).tree
-        let buffer = RowBuffer(layout: step.layout)
-        try translated { () throws(EngineError) in
-            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count {
-                    buffer.reset()
-                    try attempt { try rewrite.fill(buffer, from: leaf.row(slot), key: leaf.key(slot)) }
-                    _ = try transaction.put(buffer, key: leaf.key(slot), in: tree)
+        // Expressions of all threads read this state.
+        _ = try oldSnapshot()
+        let source = oldReader.schema.table(before)
+        let workers = try (0 ..< threads).map { _ in (rewrite: RowRewrite(step, self, from: source), batch: try transaction.makeLeafBatch(for: tree)) }
+        var window = RowWindow(count: rows.count, rowsMax: options.batchSize)
+        while let range = window.next() {
+            try rows.share(range, parts: window.parts(threads)) { part, leaf, slots in
+                let (rewrite, batch) = workers[part]
+                for slot in slots {
+                    try rewrite.fill(batch.nextRow(), from: leaf.row(slot), key: leaf.key(slot))
+                    try batch.add(key: leaf.key(slot))
                 }
-                try countWritten(leaf.count)
-                try advance(step.entity.name, by: leaf.count)
-                return true
             }
+            try translated { () throws(EngineError) in
+                var bytes = 0
+                for worker in workers { bytes += try transaction.append(worker.batch, to: tree) }
+                window.countWritten(bytes)
+                try countWritten(bytes: bytes)
+                try advance(step.entity.name, by: range.count)
+            }
+            for worker in workers { take(worker.rewrite.takeViolations()) }
         }
     }
 }
@@ -158,8 +207,14 @@ struct PendingMigration: Codable {
         for name in pending.trees {
             if let tree = transaction.tree(named: name) { try transaction.drop(tree) }
         }
-        try transaction.setValue(valueName, nil)
+        try end(in: transaction)
         _ = try transaction.commit(.full)
+    }
+
+    /// Removes the list, and what a stage has stored beside it.
+    static func end(in transaction: WriteTransaction) throws {
+        try transaction.setValue(valueName, nil)
+        try transaction.setValue(StoredValue.stageMetadata, nil)
     }
 }
 

@@ -1,5 +1,6 @@
 internal import HornbeamEngine
 internal import HornbeamModel
+internal import HornbeamThreads
 
 /// Copies all rows and entries of a version to new trees. Code can change the new trees; the old trees do not change.
 ///
@@ -11,7 +12,8 @@ struct MigrationCopy {
     private let progress: ProgressRelay
     private let snapshot: Snapshot
     private var transaction: WriteTransaction
-    private var written = 0
+    private let threads: Int
+    private var writtenBytes = 0
     private var done = 0
     private var total = 0
 
@@ -26,6 +28,7 @@ struct MigrationCopy {
         self.engine = engine
         self.progress = progress
         batchSize = options.batchSize
+        threads = engine.options.usesBackgroundThread ? min(Cores.count, 4) : 1
         snapshot = try engine.snapshot(isPinned: true)
         transaction = try engine.begin()
     }
@@ -60,27 +63,25 @@ struct MigrationCopy {
         guard let rows = try rows(old), let tree = transaction.tree(named: new) else { return }
         // The columns of the table may have another order than in the catalogue, after a change of layout. They are matched by ID.
         let columns = layout.columns.map { column in rows.layout.columns.firstIndex { $0.id == column.id } }
-        let buffer = RowBuffer(layout: layout)
-        var copy = self
-        try progress.translated { () throws(EngineError) in
-            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count {
-                    buffer.reset()
-                    let row = leaf.row(slot)
-                    for (target, source) in columns.enumerated() {
-                        guard let source, !row.isNull(source) else {
-                            buffer.setNull(target)
-                            continue
-                        }
-                        try buffer.copy(row, source, to: target, layout.columns[target].kind)
+        let batches = try (0 ..< threads).map { _ in try transaction.makeLeafBatch(for: tree) }
+        var window = RowWindow(count: rows.count, rowsMax: batchSize)
+        while let range = window.next() {
+            try rows.share(range, parts: window.parts(threads)) { part, leaf, slots in
+                let batch = batches[part]
+                for slot in slots {
+                    let (row, copy) = (leaf.row(slot), batch.nextRow())
+                    for case let (target, source?) in columns.enumerated() where !row.isNull(source) {
+                        try copy.copy(row, source, to: target, layout.columns[target].kind)
                     }
-                    _ = try copy.transaction.put(buffer, key: leaf.key(slot), in: tree)
+                    try batch.add(key: leaf.key(slot))
                 }
-                try copy.advance(leaf.count)
-                return true
             }
+            var bytes = 0
+            for batch in batches { bytes += try transaction.append(batch, to: tree) }
+            window.countWritten(bytes)
+            try progress.translated { [done, total] () throws(EngineError) in try progress.report("copying", done + range.count, total) }
+            try advance(range.count, bytes)
         }
-        self = copy
     }
 
     private mutating func copyEntries(_ old: String, to new: String) throws {
@@ -90,23 +91,22 @@ struct MigrationCopy {
         try progress.translated { () throws(EngineError) in
             unsafe try entries.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
                 unsafe try copy.transaction.put(key, value, in: tree)
-                try copy.advance(1)
+                try copy.advance(1, key.count + value.count)
+                if copy.done % batchSize == 0 { try progress.report("copying", copy.done, total) }
                 return true
             }
         }
         self = copy
     }
 
-    private mutating func advance(_ count: Int) throws(EngineError) {
-        written += count
+    private mutating func advance(_ count: Int, _ bytes: Int) throws(EngineError) {
+        writtenBytes += bytes
         done += count
-        guard written >= batchSize else { return }
-        try progress.report("copying", done, total)
-        try flush()
+        if writtenBytes >= engine.options.poolBytes / 8 { try flush() }
     }
 
     private mutating func flush() throws(EngineError) {
-        written = 0
+        writtenBytes = 0
         _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
         transaction = try engine.begin()
     }

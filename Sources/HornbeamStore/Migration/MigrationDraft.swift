@@ -147,7 +147,8 @@ struct MigrationDraft {
         tables.filter { $0.rowCount > 0 && !derived(in: $0.entity).isEmpty }.map(\.entity)
     }
 
+    /// The derived attributes that are new or changed, or whose sources change.
     func derived(in entity: EntityDescription) -> [PropertyDescription] {
-        entity.properties.filter { source(of: $0, in: entity) == .derivation }
+        entity.properties.filter { source(of: $0, in: entity) == .derivation || isStale($0, in: entity) }
     }
 }

@@ -18,8 +18,8 @@ extension RowRewrite {
         default: return .null
         }
         guard let converted = value.converted(to: property.attributeType), let fitting = try? property.coerced(converted) else {
-            build.recordViolation(
-                .typeMismatch, "The value of “\(property.name)” cannot be converted to \(property.attributeType).", step.entity, property.name,
+            recordViolation(
+                .typeMismatch, "The value of “\(property.name)” cannot be converted to \(property.attributeType).", property.name,
                 [object], value: value)
             return .null
         }
@@ -32,15 +32,15 @@ extension RowRewrite {
         let subject = StoredObject(ObjectReference(old.entity, object.key), row: row, table: old, snapshot: try build.oldSnapshot())
         do {
             if let value = try expression.replacingSourceVariable.value(with: subject).propertyValue { return value }
-            build.recordViolation(
-                .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", step.entity, property.name, [object])
+            recordViolation(
+                .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", property.name, [object])
         } catch let error as EngineError {
             throw error
         } catch {
             let found = error as? HornbeamError
-            build.recordViolation(
+            recordViolation(
                 found?.code ?? .predicateEvaluation,
-                "“\(property.name)” cannot be computed: \(found?.message ?? "the closure threw \(error)")", step.entity, property.name, [object],
+                "“\(property.name)” cannot be computed: \(found?.message ?? "the closure threw \(error)")", property.name, [object],
                 value: found?.value)
         }
         return nil
@@ -50,7 +50,7 @@ extension RowRewrite {
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {
-            build.recordViolation(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", step.entity, property.name, [object])
+            recordViolation(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", property.name, [object])
         }
         return property.defaultValue
     }

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Makes rows of the new version from rows of the old one.
-struct RowRewrite {
+/// Makes rows of the new version from rows of the old one. Used by one thread.
+final class RowRewrite {
     /// The source of one cell of the new row, determined once for all rows.
     private enum Source {
         case column(StoredColumn, ColumnStep.Conversion)
@@ -15,6 +15,7 @@ struct RowRewrite {
     let step: TableStep
     let old: EntityTable
     private let cells: [(source: Source, target: StoredColumn)]
+    private var violations: [HornbeamError] = []
 
     init(_ step: TableStep, _ build: MigrationBuild, from old: EntityTable) {
         self.step = step
@@ -33,6 +34,20 @@ struct RowRewrite {
                 }
             return (source, new.column(column.property))
         }
+    }
+
+    /// Records data that breaks the new model.
+    func recordViolation(
+        _ code: HornbeamError.Code, _ text: String, _ key: String, _ objects: [ObjectReference], value: PropertyValue? = nil
+    ) {
+        guard violations.count < MigrationBuild.violationsMax else { return }
+        violations.append(build.violation(code, text, step.entity, key, objects, value: value))
+    }
+
+    /// Returns the recorded violations and forgets them.
+    func takeViolations() -> [HornbeamError] {
+        defer { violations = [] }
+        return violations
     }
 
     func fill(_ buffer: RowBuffer, from row: RowView, key: UInt64) throws {
@@ -83,10 +98,10 @@ struct RowRewrite {
     ) throws {
         let owners = try build.owners(of: key, through: relationship)
         if owners.count > 1 {
-            build.recordViolation(
+            recordViolation(
                 .migrationConstraintViolation,
                 "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” holds only one.",
-                step.entity, property.name, [ObjectReference(step.entity, key)])
+                property.name, [ObjectReference(step.entity, key)])
         }
         guard let owner = owners.first else { return target.writeNull(to: buffer) }
         buffer.set(target.column, owner.key)

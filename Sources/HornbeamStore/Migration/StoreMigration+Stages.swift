@@ -11,6 +11,7 @@ extension StoreMigration {
     func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
         try MigrationChain(settings, location).checkDirection(stored, model)
         try PendingMigration.clear(engine)
+        _ = try completeInterruptedSave(stored)
         try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20)
         if backsUp { try backUp() }
         do {
@@ -24,17 +25,26 @@ extension StoreMigration {
 
     private func convert(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel) throws -> StoredSchema {
         let relay = ProgressRelay(settings.progress)
+        let access = StageAccess()
+        defer { access.end() }
         let copy = try MigrationCopy.run(stored, engine, settings, relay)
-        if let prepare = stage.prepare { try prepare(try privateStore(copy)) }
+        if let prepare = stage.prepare { try prepare(try privateStore(copy, access)) }
         let snapshot = try engine.snapshot(isPinned: true)
         let draft = try MigrationDraft(copy, to: model, by: stage.mapping, snapshot, engine)
+        if stage.convert == nil {
+            // Code that runs afterwards can make new objects of those that have no successor.
+            try checkSharesEntities(draft)
+            try checkAbstract(draft)
+        }
         try build(draft, relay, checksRequired: false)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
         try reshape(draft, result, relay)
         if let convert = stage.convert {
-            try convert(try privateStore(copy, at: snapshot), try privateStore(result), settings.progress ?? { _ in })
+            let (old, new) = (try privateStore(copy, access, at: snapshot), try privateStore(result, access))
+            try convert(old, new, settings.progress ?? { _ in })
         }
-        try checkRequired(result, stored.model)
+        access.end()
+        try checkRules(result, stored.model)
         try switchOver(stored, copy, result, draft, label: stage.label, relay)
         return result
     }
@@ -51,8 +61,9 @@ extension StoreMigration {
     }
 
     /// A store with trees that no catalogue contains yet. With `state`, it is read-only and shows that snapshot alone.
-    private func privateStore(_ schema: StoredSchema, at state: Snapshot? = nil) throws -> Store {
+    private func privateStore(_ schema: StoredSchema, _ access: StageAccess, at state: Snapshot? = nil) throws -> Store {
         var options = options
+        options.stage = access
         options.readOnly = state != nil
         options.history = nil
         options.migration = nil
@@ -61,7 +72,7 @@ extension StoreMigration {
         let reader = try RowReader(schema.catalogue, schema.model, engine) { snapshot.tree(named: $0) }
         return Store(
             location: location, identifier: UUID(engine.storeIdentifier), engine: engine, reader: reader, options: options,
-            metadata: try snapshot.metadata(), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
+            metadata: try snapshot.metadata(ofStage: true), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
             fixedSnapshot: try state.map { try StoreSnapshot($0, reader: reader) })
     }
 
@@ -74,7 +85,8 @@ extension StoreMigration {
         let old = stored.catalogue.tables.map(\.name) + stored.catalogue.indexTrees + copy.catalogue.tables.map(\.name) + copy.catalogue.indexTrees
         let kept = Set(result.catalogue.tables.map(\.name) + result.catalogue.indexTrees)
         try drop(Set(old).subtracting(kept).sorted(), transaction, draft.snapshot)
-        try transaction.setValue(PendingMigration.valueName, nil)
+        if let metadata = try transaction.value(StoredValue.stageMetadata) { try transaction.setValue(StoredValue.metadata, metadata) }
+        try PendingMigration.end(in: transaction)
         try result.write(to: transaction)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try record(draft, label: label, reader, transaction)
@@ -83,19 +95,28 @@ extension StoreMigration {
 
     // MARK: Checks after the code
 
-    private func checkRequired(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
+    private func checkRules(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
         let snapshot = try engine.snapshot()
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
-        var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
+        let state = try StoreSnapshot(snapshot, reader: reader)
+        var check = RequiredCheck(state)
         try check.run()
-        guard check.violations.isEmpty else { throw violationError(check.violations, from: old, to: result.model) }
+        var violations = check.violations
+        if settings.checksValues {
+            for case let table? in state.schema.tables {
+                var values = ValueCheck(table, reader)
+                try EngineError.translated { () throws(EngineError) in try values.run(over: state.view(table)) }
+                violations += values.violations(reader.origins.objectID)
+            }
+        }
+        guard violations.isEmpty else { throw violationError(violations, from: old, to: result.model) }
     }
 
     /// The error that reports an error of a stage's code. Errors of the store, and errors that already name objects, are returned unchanged.
     private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
         let error = (error as? EngineError).map { HornbeamError($0) } ?? error
         let passing: [HornbeamError.Code] = [
-            .full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation, .entityMigrationPolicy,
+            .full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation, .entityMigrationPolicy, .modelMismatch,
         ]
         if let error = error as? HornbeamError, passing.contains(error.code) { return error }
         let found = error as? HornbeamError

@@ -47,9 +47,12 @@ struct StoreMigration {
             throw chain.refusal([error], stored.model, model)
         }
         try PendingMigration.clear(engine)
-        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
+        var draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
+        if try completeInterruptedSave(stored) {
+            draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
+        }
         try checkSharesEntities(draft)
         try checkAbstract(draft)
         if draft.writesRows { try checkSpace(for: MigrationCost(draft, engine).bytes) }
@@ -68,7 +71,7 @@ struct StoreMigration {
     }
 
     func build(_ draft: MigrationDraft, _ relay: ProgressRelay, checksRequired: Bool = true) throws {
-        guard draft.builds || (checksRequired && !draft.required.isEmpty) else { return }
+        guard draft.builds || (checksRequired && (!draft.required.isEmpty || settings.checksValues)) else { return }
         let build = try MigrationBuild(draft, engine, settings, relay, checksRequired: checksRequired)
         try build.run()
         guard build.violations.isEmpty else { throw violationError(build.violations, from: draft.old.model, to: draft.new) }
@@ -90,7 +93,7 @@ struct StoreMigration {
         try setLayouts(draft, transaction, relay)
         try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         try drop(draft.dropped, transaction, draft.snapshot)
-        try transaction.setValue(PendingMigration.valueName, nil)
+        try PendingMigration.end(in: transaction)
         try result.write(to: transaction)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try deriveValues(draft, transaction, reader)
@@ -160,7 +163,7 @@ struct StoreMigration {
     // MARK: Checks before the first write
 
     /// Refuses a model without any of the store's entities: it belongs to another store, and migrating to it would remove all objects.
-    private func checkSharesEntities(_ draft: MigrationDraft) throws {
+    func checkSharesEntities(_ draft: MigrationDraft) throws {
         guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(
@@ -171,7 +174,7 @@ struct StoreMigration {
     }
 
     /// Refuses a model in which an entity with objects becomes abstract, because abstract entities have no table.
-    private func checkAbstract(_ draft: MigrationDraft) throws {
+    func checkAbstract(_ draft: MigrationDraft) throws {
         var problems: [HornbeamError] = []
         for entity in draft.new.entities where entity.isAbstract {
             guard let before = draft.predecessor(of: entity), try draft.oldRowCount(before) > 0 else { continue }
@@ -199,7 +202,16 @@ struct StoreMigration {
         guard let directory = settings.backupDirectory, case .directory(let path) = location else { return }
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
         let stamp = options.clock().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
-        try EngineError.translated { () throws(EngineError) in _ = try engine.backup(to: "\(directory)/\(name)-\(stamp).hornbeam") }
+        let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
+        try EngineError.translated { () throws(EngineError) in
+            // Stores of one name may be copied within one second, and so may a store that is opened again after a failure.
+            var (target, count) = ("\(directory)/\(name)-\(stamp).hornbeam", 1)
+            while try fileSystem.exists(target) {
+                count += 1
+                target = "\(directory)/\(name)-\(stamp)-\(count).hornbeam"
+            }
+            _ = try engine.backup(to: target)
+        }
     }
 
     private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {

@@ -12,6 +12,8 @@ package struct MigrationOptions: Sendable {
     package var versionNames: [String: String] = [:]
     /// The folder for a copy of the store, made before the migration changes it.
     package var backupDirectory: String?
+    /// True refuses a migration after which values break limits, patterns or rules of the new model.
+    package var checksValues = false
     /// Receives the progress. If it throws, the migration ends and the store stays unchanged.
     package var progress: (@Sendable (StoreProgress) throws -> Void)?
     /// The number of rows and entries per transaction before the store switches to the new version.

@@ -56,6 +56,8 @@ extension Store {
         package var backgroundCheckpoints = true
         /// How a store of another model is migrated; with nil, opening it fails.
         package var migration: MigrationOptions?
+        /// Set in the stores that the code of a stage reads and writes.
+        var stage: StageAccess?
         /// The custom store of which this store caches rows.
         package var backing: StoreBacking?
         /// Replaces the system's files in tests.

@@ -49,10 +49,9 @@ struct LastReadableVersion: Sendable {
 }
 
 extension Snapshot {
-    /// The metadata that the program stored.
-    func metadata() throws -> [String: PropertyValue] {
-        try value(StoredValue.metadata).map {
-            try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))
-        } ?? [:]
+    /// The metadata that the program stored. With `ofStage`, those that the code of a running stage has set.
+    func metadata(ofStage: Bool = false) throws -> [String: PropertyValue] {
+        let bytes = try (ofStage ? value(StoredValue.stageMetadata) : nil) ?? value(StoredValue.metadata)
+        return try bytes.map { try JSONDecoder().decode([String: PropertyValue].self, from: Data($0)) } ?? [:]
     }
 }

@@ -133,6 +133,7 @@ extension Store {
             throw HornbeamError(
                 .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
         }
+        try options.stage?.requireRunning(location)
         try requireOutsideBatchHandler()
     }
 }

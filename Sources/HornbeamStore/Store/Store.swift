@@ -166,7 +166,7 @@ package final class Store: Sendable {
         let bytes = [UInt8](try JSONEncoder().encode(metadata))
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            try transaction.setValue(StoredValue.metadata, bytes)
+            try transaction.setValue(options.stage == nil ? StoredValue.metadata : StoredValue.stageMetadata, bytes)
             _ = try transaction.commit(.full)
         }
         cachedMetadata.withLock { $0 = metadata }
@@ -189,6 +189,8 @@ package final class Store: Sendable {
     /// Writes a checkpoint and closes the store. Later calls throw `closed`.
     package func close() throws {
         try requireOutsideBatchHandler()
+        // The migration goes on with the engine after its stage.
+        if options.stage != nil { return }
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in try engine.close() }
     }

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The state table of an open store.
 @Suite struct LifecycleTests {

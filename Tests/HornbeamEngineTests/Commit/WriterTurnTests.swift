@@ -85,7 +85,7 @@ import Testing
         }
         let result = Interleaving(schedule).run(writers + [between])
         let outcome = log.withLock(\.self)
-        #expect(result.stuck == nil && result.failures.isEmpty && outcome.problems == 0, "seed \(seed), schedule \(schedule)")
+        #expect(result.stopReason == nil && result.failures.isEmpty && outcome.problems == 0, "seed \(seed), schedule \(schedule)")
         #expect(outcome.served == outcome.arrived && outcome.between == 1 && turn.isFree, "seed \(seed), schedule \(schedule)")
     }
 }

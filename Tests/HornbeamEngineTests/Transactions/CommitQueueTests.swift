@@ -2,6 +2,7 @@ import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Work of several threads in groups: each is executed once and has the result that it has alone.
 @Suite struct CommitQueueTests {

@@ -102,31 +102,9 @@ import Testing
         #expect(report.images > 60)
     }
 
-    /// A disk with the commit record, and without the applied part of the other store.
-    private func interrupted() throws -> SimulatedDisk {
-        var found: SimulatedDisk?
-        let enumerator = CrashEnumerator(seed: 5)
-        _ = try enumerator.run(
-            workload: { disk in
-                let stores = try TwoStores(on: disk)
-                try stores.save(1)
-                disk.mark(.submitted(2))
-                try stores.save(2)
-            },
-            verify: { image in
-                guard found == nil, image.submitted == 2, image.depth == 0 else { return }
-                let copy = SimulatedDisk(image.disk.journal.base)
-                guard let stores = try? TwoStores.names.map({ try TwoStores.open($0, copy) }) else { return }
-                let saves = try stores.map { try $0.snapshot().count(FetchDescription(entityName: "Author")) }
-                if Set(saves) == [1, 2] { found = image.disk }
-                for store in stores { try store.close() }
-            })
-        return try #require(found)
-    }
-
     @Test("a store in doubt can be read and refuses to be written until the store that decided is beside it")
     func doubtIsEndedByTheDecider() throws {
-        let disk = try interrupted()
+        let disk = try TwoStores.interrupted(isCommitted: true)
         let stores = try TwoStores.names.map { try TwoStores.open($0, disk) }
         let doubtful = try #require(stores.first { $0.joint.prepared != nil })
         let decider = try #require(stores.first { $0.joint.prepared == nil })

@@ -1,0 +1,129 @@
+import HornbeamEngine
+import HornbeamModel
+import HornbeamSimulation
+import Testing
+@testable import HornbeamStore
+
+/// A store that a crash left with a prepared part of a save over two stores, opened with the next version of its model.
+///
+/// The prepared part has the names of the old model. A migration that left it aside made the saved objects unreadable.
+@Suite struct InterruptedSaveMigrationTests {
+    /// The state of the store with the commit record when the other one is migrated.
+    enum Coordinating: String, CaseIterable { case isClosed, isOpen, wasMigrated, movedAlong }
+
+    /// Authors become writers, with another name for their name.
+    private static let next = Result {
+        var definition = libraryModel.definition
+        for entity in definition.entities.indices {
+            for place in definition.entities[entity].relationships.indices
+            where definition.entities[entity].relationships[place].destinationEntityName == "Author" {
+                definition.entities[entity].relationships[place].destinationEntityName = "Writer"
+            }
+        }
+        (definition.entities[0].name, definition.entities[0].renamingIdentifier) = ("Writer", "Author")
+        (definition.entities[0].attributes[0].name, definition.entities[0].attributes[0].renamingIdentifier) = ("fullName", "name")
+        definition.entities[0].uniquenessConstraints = [["fullName"]]
+        return try ManagedObjectModel(definition)
+    }
+
+    private static func open(_ name: String, _ disk: SimulatedDisk, _ model: ManagedObjectModel) throws -> Store {
+        var options = Store.Options()
+        options.fileSystem = disk
+        options.backgroundCheckpoints = false
+        options.poolBytes = 1 << 20
+        options.migration = MigrationOptions()
+        return try Store.open(.directory(name), model: model, options: options)
+    }
+
+    /// The names of the store with the prepared part and of the other one.
+    private static func names(_ disk: SimulatedDisk) throws -> (doubtful: String, coordinating: String) {
+        let doubtful = try #require(
+            try TwoStores.names.first { name in
+                let store = try TwoStores.open(name, disk.copy(), readOnly: true)
+                defer { try? store.close() }
+                return try store.preparedPart() != nil
+            })
+        return (doubtful, try #require(TwoStores.names.first { $0 != doubtful }))
+    }
+
+    /// The number of saves that a store of the new version has, each with an author and a book.
+    private static func saves(in store: Store) throws -> Int {
+        func count(_ entity: String, _ format: String) throws -> Int {
+            try store.snapshot().count(FetchDescription(entityName: entity, predicate: try FetchPredicate(format: format)))
+        }
+        let writers = try count("Writer", "fullName BEGINSWITH 'author'")
+        #expect(try count("Book", "author.fullName BEGINSWITH 'author'") == writers)
+        #expect(try count("Writer", "born != nil") == writers - 1)
+        #expect(try store.check().problems == [])
+        return writers
+    }
+
+    @Test("SAV-11, MIG-1: a save over two stores is complete in both after a crash and a migration", arguments: Coordinating.allCases)
+    func committedSavesAreCompleted(state: Coordinating) throws {
+        let disk = try TwoStores.interrupted(isCommitted: true).copy()
+        let names = try Self.names(disk)
+        let model = try Self.next.get()
+        var folder = ""
+        if state == .movedAlong {
+            folder = "moved/"
+            try disk.createDirectory("moved")
+            for name in TwoStores.names { try disk.rename(name, to: folder + name) }
+        }
+        var other: Store?
+        switch state {
+        case .isOpen: other = try Self.open(folder + names.coordinating, disk, libraryModel)
+        case .wasMigrated: other = try Self.open(folder + names.coordinating, disk, model)
+        case .isClosed, .movedAlong: break
+        }
+        let doubtful = try Self.open(folder + names.doubtful, disk, model)
+        #expect(doubtful.joint.prepared == nil)
+        #expect(try Self.saves(in: doubtful) == 2)
+        if state == .isOpen { try other?.close() }
+        let coordinating = try state == .wasMigrated ? #require(other) : Self.open(folder + names.coordinating, disk, model)
+        try StoreStack([StoreStack.Part(doubtful), StoreStack.Part(coordinating)]).settle()
+        #expect(try [doubtful, coordinating].map(Self.saves) == [2, 2])
+        let kinds = try doubtful.historyKinds()
+        #expect(kinds == [.save, .save, .migration])
+        for store in [doubtful, coordinating] { try store.close() }
+    }
+
+    @Test("SAV-11, MIG-1: a save that was not committed is dropped by the migration")
+    func uncommittedSavesAreDropped() throws {
+        let disk = try TwoStores.interrupted(isCommitted: false).copy()
+        for name in TwoStores.names {
+            let store = try Self.open(name, disk, Self.next.get())
+            #expect(store.joint.prepared == nil)
+            #expect(try Self.saves(in: store) == 1)
+            try store.close()
+        }
+    }
+
+    @Test("SAV-11, MIG-1: without the store that has the outcome a migration is refused, and the store stays as it was")
+    func missingOutcomeIsAnError() throws {
+        let disk = try TwoStores.interrupted(isCommitted: true).copy()
+        let names = try Self.names(disk)
+        try disk.rename(names.coordinating, to: "away")
+        let error = #expect(throws: HornbeamError.self) { try Self.open(names.doubtful, disk, Self.next.get()) }
+        #expect(error?.code == .incompleteSave)
+        #expect(error?.message == """
+            “\(names.doubtful)” has a part of an interrupted save over several stores, which must be completed before the store is migrated. Only \
+            the store “\(names.coordinating)” contains its outcome, and it cannot be read. Put it back, and open the store again. The store is \
+            unchanged.
+            """)
+        let old = try Self.open(names.doubtful, disk, libraryModel)
+        #expect(try TwoStores.saves(in: old) == 1)
+        try old.close()
+        try disk.rename("away", to: names.coordinating)
+        let migrated = try Self.open(names.doubtful, disk, Self.next.get())
+        #expect(try Self.saves(in: migrated) == 2)
+        try migrated.close()
+    }
+}
+
+extension Store {
+    /// The kinds of the transactions in history.
+    fileprivate func historyKinds() throws -> [HistoryRecord.Kind] {
+        guard case .records(let records, _) = try history(after: nil) else { return [] }
+        return records.map(\.kind)
+    }
+}
