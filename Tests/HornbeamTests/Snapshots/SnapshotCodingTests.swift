@@ -119,4 +119,16 @@ import Testing
         let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(context.project("Apollo").snapshot) }
         #expect("\(String(describing: error))".contains("The class Project does not list the property “name” in `tokens`"))
     }
+
+    @Test("a value of an entity without a class of its own is not lost: encoding throws")
+    func valuesWithoutClassAreNotLost() throws {
+        let model = try ManagedObjectModel {
+            Entity("MacroPart") { MacroPart.label }
+            Entity("Screw", parent: "MacroPart") { Attribute<Int?>("size") }
+        }
+        let context = try Stack(.inMemory, model, [MacroPart.self]).newContext()
+        let screw = try #require(try context.insert(entityNamed: "Screw") as? MacroPart)
+        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(screw.snapshot) }
+        #expect("\(String(describing: error))".contains("The class MacroPart does not list the property “size” in `tokens`"))
+    }
 }
