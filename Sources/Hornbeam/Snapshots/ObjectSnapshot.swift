@@ -25,6 +25,12 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
     /// Copies the values of an object, like `object.snapshot(depth:)`. For classes with a property named `snapshot`.
     public init(_ object: Object, depth: Int = 0) { self.init(SnapshotNode(object, following: .depth(depth))) }
 
+    /// The same values with the members of another class, usually a subclass: `item.snapshot.as(Book.self)?.title`. Nil if the object does
+    /// not have this class. A decoded snapshot has the class that it was decoded as.
+    public func `as`<Other: ManagedObject>(_ type: Other.Type) -> ObjectSnapshot<Other>? {
+        snapshotNode.objectClass is Other.Type ? ObjectSnapshot<Other>(snapshotNode) : nil
+    }
+
     /// The ID of the object; temporary if it is not saved.
     public var objectID: ManagedObjectID { snapshotNode.objectID }
 
@@ -102,13 +108,21 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
 /// A snapshot is encoded as one object: `objectID`, the attributes by name in the form of their Swift types, the followed relationships as
 /// objects, and the other to-one relationships as IDs.
 ///
-/// The attributes and relationships are those in the class's `tokens`, which `@Entity` generates. Encoding throws `EncodingError` if the class
-/// omits a property of its entity. Decoding throws `DecodingError` if a required attribute is missing. An object of a subclass is encoded with
-/// the properties of the declared class: the class of the snapshot's type, or of the relationship's destination.
+/// The attributes and relationships are those in the `tokens` of the object's class, which `@Entity` generates. Encoding throws `EncodingError`
+/// if the class omits a property of the object's entity. Decoding throws `DecodingError` if a required attribute is missing.
+///
+/// An object of a subclass is encoded with all its properties. Decoding reads the properties of the declared class: the class of the snapshot's
+/// type, or of the relationship's destination. It reads those of subclasses too if the decoder knows these:
+/// `decoder.userInfo[.snapshotClasses] = [Book.self]`.
 extension ObjectSnapshot: Codable {
     public init(from decoder: any Decoder) throws { self.init(try SnapshotNode(from: decoder, as: Object.self)) }
 
-    public func encode(to encoder: any Encoder) throws { try snapshotNode.encode(to: encoder, as: Object.self) }
+    public func encode(to encoder: any Encoder) throws { try snapshotNode.encode(to: encoder) }
+}
+
+extension CodingUserInfoKey {
+    /// The subclasses that a decoder of snapshots knows, `[ManagedObject.Type]`.
+    public static let snapshotClasses = CodingUserInfoKey(rawValue: "hornbeam.snapshotClasses")!
 }
 
 /// Predicates can be evaluated on snapshots. A to-one relationship that the snapshot does not follow has an ID as its value.

@@ -1,17 +1,17 @@
 internal import HornbeamModel
 
-// A node is encoded with the tokens of a class, because only they have the Swift types of the values.
+// A node is encoded with the tokens of its object's class, because only they have the Swift types of the values.
 
-extension SnapshotNode {
-    func encode(to encoder: any Encoder, as type: ManagedObject.Type) throws {
+extension SnapshotNode: Encodable {
+    func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: SnapshotKey.self)
         try container.encode(objectID, forKey: .objectID)
-        let tokens = type.tokens
-        if let key = property(missingFrom: tokens, of: type) {
+        let tokens = objectClass.tokens
+        if let key = property(missingFrom: tokens) {
             throw EncodingError.invalidValue(
                 key, .init(
                     codingPath: encoder.codingPath,
-                    debugDescription: "The class \(type) does not list the property “\(key)” in `tokens`, so its value would be lost."))
+                    debugDescription: "The class \(objectClass) does not list the property “\(key)” in `tokens`, so its value would be lost."))
         }
         for token in tokens {
             let key = SnapshotKey(stringValue: token.name)
@@ -26,10 +26,8 @@ extension SnapshotNode {
         }
     }
 
-    /// A property of the class's entity that the class does not list in `tokens`; nil if it lists all.
-    private func property(missingFrom tokens: [any PropertyToken], of type: ManagedObject.Type) -> String? {
-        var entity = entity
-        while let current = entity, current.name != type.entityName { entity = current.superentity }
+    /// A property of the object's entity that the tokens lack; nil if they have all.
+    private func property(missingFrom tokens: [any PropertyToken]) -> String? {
         guard let entity, entity.properties.count != tokens.count else { return nil }
         let listed = Set(tokens.map(\.name))
         return entity.properties.first { !listed.contains($0.name) }?.name
@@ -39,11 +37,10 @@ extension SnapshotNode {
         _ relationship: any RelationshipToken, _ key: SnapshotKey, to container: inout KeyedEncodingContainer<SnapshotKey>
     ) throws {
         let name = relationship.name
-        let type = relationship.objectClass
         if relationship.isToMany {
-            if let nodes = toMany[name] { try container.encode(nodes.map { EncodedNode(node: $0, type: type) }, forKey: key) }
+            if let nodes = toMany[name] { try container.encode(nodes, forKey: key) }
         } else if let node = toOne[name] {
-            try container.encode(EncodedNode(node: node, type: type), forKey: key)
+            try container.encode(node, forKey: key)
         } else if case .objectID(let id) = value(named: name) {
             try container.encode(id, forKey: key)
         } else {
@@ -51,8 +48,10 @@ extension SnapshotNode {
         }
     }
 
-    init(from decoder: any Decoder, as type: ManagedObject.Type) throws {
+    init(from decoder: any Decoder, as declaredClass: ManagedObject.Type) throws {
         let container = try decoder.container(keyedBy: SnapshotKey.self)
+        let objectID = try container.decode(ManagedObjectID.self, forKey: .objectID)
+        let type = decoder.snapshotClass(of: objectID.entityName, as: declaredClass)
         var values: [String: PropertyValue] = [:]
         var toOne: [String: SnapshotNode] = [:]
         var toMany: [String: [SnapshotNode]] = [:]
@@ -76,8 +75,7 @@ extension SnapshotNode {
                 }
             }
         }
-        self.init(
-            objectID: try container.decode(ManagedObjectID.self, forKey: .objectID), values: values, toOne: toOne, toMany: toMany)
+        self.init(objectID: objectID, objectClass: type, values: values, toOne: toOne, toMany: toMany)
     }
 
     /// Decodes an attribute. An optional value may be missing. A required value may be null, because an object can lack it before its first save.
@@ -100,6 +98,25 @@ extension SnapshotNode {
     }
 }
 
+extension Decoder {
+    /// The class in `snapshotClasses` that has the entity and is a subclass of the declared class; otherwise the declared class.
+    fileprivate func snapshotClass(of entityName: String, as declaredClass: ManagedObject.Type) -> ManagedObject.Type {
+        guard let value = userInfo[.snapshotClasses] else { return declaredClass }
+        guard let classes = value as? [ManagedObject.Type] else {
+            misuse("The decoder's `userInfo[.snapshotClasses]` is not an array of entities' classes.")
+        }
+        return classes.first { $0.entityName == entityName && $0.inherits(from: declaredClass) } ?? declaredClass
+    }
+}
+
+extension ManagedObject {
+    fileprivate class func inherits(from type: any PredicateSubject.Type) -> Bool {
+        // The parameter's type binds `Superclass` to the class of the value, not to the static type `ManagedObject`.
+        func isSubclass<Superclass: PredicateSubject>(of type: Superclass.Type) -> Bool { self is Superclass.Type }
+        return isSubclass(of: type)
+    }
+}
+
 extension RelationshipToken {
     /// The class of the destination; `ManagedObject` if the token names an entity without a class.
     fileprivate var objectClass: ManagedObject.Type { destinationClass as? ManagedObject.Type ?? ManagedObject.self }
@@ -109,12 +126,6 @@ private struct EncodedAttribute: Encodable {
     let value: PropertyValue
     let type: any AttributeValue.Type
     func encode(to encoder: any Encoder) throws { try type.encode(value, to: encoder) }
-}
-
-private struct EncodedNode: Encodable {
-    let node: SnapshotNode
-    let type: ManagedObject.Type
-    func encode(to encoder: any Encoder) throws { try node.encode(to: encoder, as: type) }
 }
 
 /// `objectID`, or the name of a property.

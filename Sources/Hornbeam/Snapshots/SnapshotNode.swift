@@ -3,6 +3,8 @@ internal import HornbeamModel
 /// The values of one object, and the objects of the followed relationships. A snapshot of any class contains one.
 struct SnapshotNode: Sendable {
     let objectID: ManagedObjectID
+    /// The class whose tokens give the Swift types of the values: the object's class, or for a decoded node the class that it was decoded as.
+    let objectClass: ManagedObject.Type
     /// The attributes by name, and the IDs in to-one relationships.
     let values: [String: PropertyValue]
     /// The objects of followed to-one relationships.
@@ -12,8 +14,12 @@ struct SnapshotNode: Sendable {
     /// The object's entity; nil for a decoded node. Its defaults replace values that the Swift type cannot decode.
     let entity: EntityDescription?
 
-    init(objectID: ManagedObjectID, values: [String: PropertyValue], toOne: [String: SnapshotNode], toMany: [String: [SnapshotNode]]) {
+    init(
+        objectID: ManagedObjectID, objectClass: ManagedObject.Type, values: [String: PropertyValue], toOne: [String: SnapshotNode],
+        toMany: [String: [SnapshotNode]]
+    ) {
         self.objectID = objectID
+        self.objectClass = objectClass
         self.values = values
         self.toOne = toOne
         self.toMany = toMany
@@ -43,6 +49,7 @@ struct SnapshotNode: Sendable {
             }
         }
         objectID = object.objectID
+        objectClass = Swift.type(of: object)
         self.values = values
         self.toOne = toOne
         self.toMany = toMany

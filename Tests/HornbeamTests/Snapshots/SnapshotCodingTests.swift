@@ -65,10 +65,70 @@ import Testing
         }
     }
 
+    @Test("an object of a subclass is encoded with all its values, and decoded with them where the decoder knows the subclass",
+          arguments: StoreKind.allCases)
+    func subclassRoundTrips(kind: StoreKind) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let item: MacroItem = try book(context)
+        let snapshot = item.snapshot
+        let json = try JSONEncoder().encode(snapshot)
+        #expect(String(decoding: json, as: UTF8.self).contains("Frankenstein"))
+        #expect(snapshot.as(MacroBook.self)?.title == "Frankenstein" && snapshot.as(MacroItem.self) == snapshot)
+
+        let decoder = JSONDecoder()
+        let plain = try decoder.decode(MacroItem.Snapshot.self, from: json)
+        #expect(plain.code == "a" && plain["title"] == nil && plain.as(MacroBook.self) == nil && plain.id == snapshot.id)
+        decoder.userInfo[.snapshotClasses] = MacroLibrary.classes
+        let known = try decoder.decode(MacroItem.Snapshot.self, from: json)
+        #expect(known == snapshot && known.as(MacroBook.self)?.rating == .good && known.as(MacroAuthor.self) == nil)
+        #expect(try decoder.decode(MacroItem.Snapshot.self, from: JSONEncoder().encode(known)) == snapshot, "a decoded snapshot keeps its class")
+        #expect(try decoder.decode(MacroBook.Snapshot.self, from: json) == snapshot.as(MacroBook.self))
+    }
+
+    @Test("objects of subclasses in a relationship keep their values in JSON", arguments: StoreKind.allCases)
+    func subclassMembersRoundTrip(kind: StoreKind) throws {
+        let context = try Stack(kind, ManagedObjectModel(for: MacroPart.self, MacroAssembly.self), [MacroPart.self, MacroAssembly.self]).newContext()
+        let inner = MacroAssembly(in: context, label: "inner")
+        inner.parts.insert(MacroPart(in: context, label: "screw"))
+        let outer = MacroAssembly(in: context, label: "outer")
+        outer.parts.insert(inner)
+        try context.save()
+        let snapshot = outer.snapshot(depth: 2)
+        let json = try JSONEncoder().encode(snapshot)
+        let decoder = JSONDecoder()
+        #expect(try decoder.decode(MacroAssembly.Snapshot.self, from: json).parts?.map(\.label) == ["inner"])
+        decoder.userInfo[.snapshotClasses] = [MacroAuthor.self, MacroAssembly.self]
+        let known = try decoder.decode(MacroAssembly.Snapshot.self, from: json)
+        #expect(known == snapshot && known.parts?.first?.as(MacroAssembly.self)?.parts?.map(\.label) == ["screw"])
+    }
+
+    @Test("a class of another entity, and a class that is no subclass of the declared one, are not chosen")
+    func foreignClassesAreNotChosen() throws {
+        let context = try MacroLibrary.stack(.inMemory).newContext()
+        let author = MacroAuthor(in: context, name: "Mary")
+        let decoder = JSONDecoder()
+        decoder.userInfo[.snapshotClasses] = MacroLibrary.classes
+        let json = try JSONEncoder().encode(author.snapshot)
+        #expect(try decoder.decode(MacroAuthor.Snapshot.self, from: json) == author.snapshot)
+        #expect(throws: DecodingError.self, "the JSON of an author is not an item") { try decoder.decode(MacroItem.Snapshot.self, from: json) }
+    }
+
     @Test("a class that does not list a property in its tokens is named where its snapshot is encoded")
     func unlistedPropertiesAreNotLost() throws {
         let context = try Company.stack(.inMemory).newContext()
         let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(context.project("Apollo").snapshot) }
         #expect("\(String(describing: error))".contains("The class Project does not list the property “name” in `tokens`"))
+    }
+
+    @Test("a value of an entity without a class of its own is not lost: encoding throws")
+    func valuesWithoutClassAreNotLost() throws {
+        let model = try ManagedObjectModel {
+            Entity("MacroPart") { MacroPart.label }
+            Entity("Screw", parent: "MacroPart") { Attribute<Int?>("size") }
+        }
+        let context = try Stack(.inMemory, model, [MacroPart.self]).newContext()
+        let screw = try #require(try context.insert(entityNamed: "Screw") as? MacroPart)
+        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(screw.snapshot) }
+        #expect("\(String(describing: error))".contains("The class MacroPart does not list the property “size” in `tokens`"))
     }
 }
