@@ -191,22 +191,31 @@ final class ImportLookup {
     let key: PropertyDescription
     private let context: ManagedObjectContext
     private var wanted: Set<PropertyValue> = []
-    /// The objects of the portion, and all that the import inserted since its last save.
-    private var known: [PropertyValue: ManagedObject] = [:]
+    /// The saved objects of the portion.
+    private var found: [PropertyValue: ManagedObject] = [:]
+    /// The objects that the import inserted since its last save.
+    private var inserted: [PropertyValue: ManagedObject] = [:]
+
+    /// True when the model allows one object for each key. An inserted object then merges with one that another context saves first.
+    let isUnique: Bool
 
     init(_ context: ManagedObjectContext, _ entity: EntityDescription, _ key: PropertyDescription) {
+        isUnique = entity.hasConstraint(on: [key.name])
         self.context = context
         self.entity = entity
         self.key = key
     }
 
     subscript(value: PropertyValue) -> ManagedObject? {
-        get { known[value].flatMap { $0.isDeleted || $0.isDetached ? nil : $0 } }
-        set { known[value] = newValue }
+        guard let object = found[value] ?? inserted[value], !object.isDeleted, !object.isDetached else { return nil }
+        return object
     }
 
+    /// Notes an object that the import inserted.
+    func insert(_ object: ManagedObject, _ value: PropertyValue) { inserted[value] = object }
+
     func want(_ value: PropertyValue) {
-        if known[value] == nil { wanted.insert(value) }
+        if found[value] == nil, inserted[value] == nil { wanted.insert(value) }
     }
 
     /// Finds the wanted objects in one fetch.
@@ -218,12 +227,15 @@ final class ImportLookup {
         let request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)
         for object in try context.fetch(request) {
             let value = object.currentValue(of: key)
-            if known[value] == nil { known[value] = object }
+            if found[value] == nil { found[value] = object }
         }
     }
 
-    /// Forgets the objects of a portion; keeps those that are not saved.
-    func endPortion() { known = known.filter { $0.value.isInserted } }
+    func endPortion() { found.removeAll(keepingCapacity: true) }
 
-    func forgetAll() { known.removeAll(keepingCapacity: true) }
+    /// Forgets all objects: they are saved, and the next portion finds them.
+    func endSave() {
+        endPortion()
+        inserted.removeAll(keepingCapacity: true)
+    }
 }

@@ -139,7 +139,7 @@ final class ImportSession<Row> {
         rowsSinceSave = 0
         if context.hasChanges { try context.save() }
         seen.settle()
-        for lookup in compiler.lookups { lookup.forgetAll() }
+        for lookup in compiler.lookups { lookup.endSave() }
         context.sweepIfDue()
     }
 

@@ -100,7 +100,10 @@ final class ImportWriter {
                     .missingRequiredValue, "The row has no value for the key “\(property.name)”.", entity: target.entity.name, key: property.name)
             }
             object.assign(key, to: property)
-            target.lookup?[key] = object
+            if let lookup = target.lookup {
+                lookup.insert(object, key)
+                if lookup.isUnique { context.tracker.upserted.insert(ObjectIdentifier(object)) }
+            }
         }
         for (value, property) in zip(row.values, target.properties) {
             guard let value, !object.setOfNew(value, at: property.index) else { continue }

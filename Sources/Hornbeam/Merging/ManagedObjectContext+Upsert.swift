@@ -108,7 +108,7 @@ extension ManagedObjectContext {
 }
 
 extension EntityDescription {
-    fileprivate func hasConstraint(on keys: Set<String>) -> Bool {
+    func hasConstraint(on keys: Set<String>) -> Bool {
         uniquenessConstraints.contains { Set($0.elements.map(\.description)) == keys }
     }
 }

@@ -123,6 +123,18 @@ import Testing
         #expect(try isbns(stack).count == 1000)
     }
 
+    @Test("SEED-5, MRG-8: an import merges with objects that another context saves first", arguments: StoreKind.allCases)
+    func concurrentImports(kind: StoreKind) throws {
+        let stack = try Shelf.stack(kind)
+        let context = stack.newContext()
+        _ = try context.importRows([row(1, "ours"), row(2)], with: books, options: ImportOptions(saving: .byCaller))
+        _ = try stack.newContext().importRows([["isbn": 1, "title": "theirs", "year": 1818], row(3)], with: books)
+        try context.save()
+        #expect(try isbns(stack) == [1, 2, 3])
+        let book = try #require(try stack.newContext().object(ShelfBook.self, key: 1))
+        #expect(book.title == "ours" && book.year == 1818)
+    }
+
     @Test("SEED-5: a mapping that does not fit the model is refused before any row")
     func badMappings() throws {
         let context = try Shelf.stack(.inMemory).newContext()
