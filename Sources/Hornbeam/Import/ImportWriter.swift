@@ -74,10 +74,9 @@ final class ImportWriter {
         refusedObject = refusedObject ?? object
         var isChanged = false
         for (value, property) in zip(row.values, target.properties) {
-            guard let value else { continue }
-            let old = object.currentValue(of: property)
-            guard old != value else { continue }
+            guard let value, !object.has(value, property) else { continue }
             isChanged = true
+            let old = object.currentValue(of: property)
             undo.append { object.assign(old, to: property) }
             object.assign(value, to: property)
         }

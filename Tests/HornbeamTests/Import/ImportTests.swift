@@ -159,3 +159,44 @@ import Testing
         #expect(error?.code == .typeMismatch)
     }
 }
+
+/// Values of every type, imported again.
+@Suite struct ImportedValueTests {
+    @Entity final class Sample: ManagedObject {
+        var number: Int
+        var small: Int?
+        var share: Double?
+        var single: Float?
+        var truth: Bool?
+        var text: String?
+        var day: Date?
+        var amount: Decimal?
+        var bytes: Data?
+        var link: URL?
+        var code: UUID?
+        var list: [String]?
+    }
+
+    /// For each attribute values that differ from each other.
+    private static let values: [(String, [PropertyValue])] = [
+        ("small", [0, 1, -1, .null]), ("share", [0.0, 0.5, 1, .double(.nan), .double(-.infinity), .null]), ("single", [0.0, 0.1, .double(.nan), .null]),
+        ("truth", [true, false, .null]), ("text", ["", "a", "ä", "a\u{308}", "a text that is longer than fifteen bytes", .null]),
+        ("day", [.date(Date(timeIntervalSinceReferenceDate: 0)), "2026-01-31T12:00:00Z", .null]), ("amount", [0.1, 1, .null]),
+        ("bytes", ["", "AAEC", .null]), ("link", ["https://example.org", .null]),
+        ("code", ["E621E1F8-C36C-495A-93FC-0C247A3E6E5F", .null]), ("list", [[], ["a"], ["a", "b"], .null]),
+    ]
+
+    @Test("SEED-5: equal values are unchanged, and different ones are changes, for every type", arguments: StoreKind.allCases)
+    func everyType(kind: StoreKind) throws {
+        let context = try Stack(kind, ManagedObjectModel(for: Sample.self), [Sample.self]).newContext()
+        let mapping = ImportMapping(Sample.self, key: Sample.number)
+        _ = try context.importRows([["number": 1]], with: mapping)
+        for (name, values) in Self.values {
+            for value in values + values.reversed().dropFirst() {
+                let row: ImportRow = ["number": 1, name: value]
+                #expect(try context.importRows([row], with: mapping).updated == 1, "\(name) \(value)")
+                #expect(try context.importRows([row], with: mapping).unchanged == 1, "\(name) \(value)")
+            }
+        }
+    }
+}
