@@ -131,7 +131,7 @@ final class ImportCompiler {
                 .typeMismatch, "The mapping of \(link.target.entity.name) does not fit \(property).", entity: entity.name, key: property.name)
         }
         let target = ImportTarget(
-            entity, fields.map(\.property), keyProperty, mapping.insertsMissing, keyProperty.map { lookup(entity, $0) },
+            entity, fields.map(\.property), keyProperty, mapping.insertsMissing, keyProperty.map { lookup(Object.self, entity, $0) },
             links.map { ($0.property, $0.source.members, $0.link.target) })
         return ImportPlan(
             target: target, key: key, predicate: predicate, fields: fields,
@@ -177,9 +177,9 @@ final class ImportCompiler {
     }
 
     /// One lookup for each entity and key, so that a row finds the objects that another relationship inserted.
-    private func lookup(_ entity: EntityDescription, _ key: PropertyDescription) -> ImportLookup {
+    private func lookup(_ type: ManagedObject.Type, _ entity: EntityDescription, _ key: PropertyDescription) -> ImportLookup {
         if let known = lookups.first(where: { $0.key == key && $0.entity === entity }) { return known }
-        let made = ImportLookup(context, entity, key)
+        let made = ImportLookup(context, type, entity, key)
         lookups.append(made)
         return made
     }
@@ -190,7 +190,8 @@ final class ImportLookup {
     let entity: EntityDescription
     let key: PropertyDescription
     private let context: ManagedObjectContext
-    private var wanted: Set<PropertyValue> = []
+    private var wanted: [PropertyValue] = []
+    private let type: ManagedObject.Type
     /// The saved objects of the portion.
     private var found: [PropertyValue: ManagedObject] = [:]
     /// The objects that the import inserted since its last save.
@@ -199,7 +200,8 @@ final class ImportLookup {
     /// True when the model allows one object for each key. An inserted object then merges with one that another context saves first.
     let isUnique: Bool
 
-    init(_ context: ManagedObjectContext, _ entity: EntityDescription, _ key: PropertyDescription) {
+    init(_ context: ManagedObjectContext, _ type: ManagedObject.Type, _ entity: EntityDescription, _ key: PropertyDescription) {
+        self.type = type
         isUnique = entity.hasConstraint(on: [key.name])
         self.context = context
         self.entity = entity
@@ -215,22 +217,24 @@ final class ImportLookup {
     func insert(_ object: ManagedObject, _ value: PropertyValue) { inserted[value] = object }
 
     func want(_ value: PropertyValue) {
-        if found[value] == nil, inserted[value] == nil { wanted.insert(value) }
+        if found[value] == nil, inserted[value] == nil { wanted.append(value) }
     }
 
-    /// Finds the wanted objects in one fetch.
+    /// Finds the wanted objects: unique texts by the index of the key, others in one fetch.
     func load() throws {
         guard !wanted.isEmpty else { return }
-        let values = PropertyValue.array(Array(wanted))
-        wanted.removeAll(keepingCapacity: true)
+        defer { wanted.removeAll(keepingCapacity: true) }
+        let rest = try context.lookUp(type, key.nameID, wanted, value: { $0 }) { value, object in found[value] = object }
+        guard !rest.isEmpty else { return }
+        let values = PropertyValue.array(Array(Set(rest)))
         let predicate = FetchPredicate(node: .comparison(.init(.keyPath(.evaluatedObject, [.name(key.name)]), .in, .constant(values))))
-        let request = FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)
-        for object in try context.fetch(request) {
+        for object in try context.fetch(FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)) {
             let value = object.currentValue(of: key)
             if found[value] == nil { found[value] = object }
         }
     }
 
+    /// Forgets the saved objects of a portion.
     func endPortion() { found.removeAll(keepingCapacity: true) }
 
     /// Forgets all objects: they are saved, and the next portion finds them.

@@ -95,7 +95,11 @@ extension ManagedObjectContext {
         guard !values.isEmpty else { return [:] }
         var found: [Value: Object] = [:]
         found.reserveCapacity(values.count)
-        for object in try fetch(FetchRequest<Object>(predicate: attribute.isIn(values))) {
+        let rest = try lookUp(type, attribute.nameID, values, value: \.propertyValue) { value, object in
+            found[value] = try known(object, type)
+        }
+        guard !rest.isEmpty else { return found }
+        for object in try fetch(FetchRequest<Object>(predicate: attribute.isIn(rest))) {
             let value = object[attribute]
             if found[value] == nil { found[value] = object }
         }
