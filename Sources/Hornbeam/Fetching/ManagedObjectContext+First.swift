@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         return .object(object)
     }
 
-    /// Looks up objects by unique texts, all in one state of the store.
+    /// Finds objects by unique texts, all in one state of the store.
     ///
     /// - Returns: The keys that this lookup does not support.
     func lookUp<Key>(
