@@ -22,7 +22,7 @@ import Testing
 
     @Test("SEED-5: a bad row is skipped, reported, and leaves nothing", arguments: 0..<7)
     func skipped(bad: Int) throws {
-        let stack = try Shelf.stack(.inMemory)
+        let stack = try Shelves.stack(.inMemory)
         let (refused, code) = Self.badRows[bad]
         let report = try stack.newContext().importRows(
             [row(1), refused, row(2)], with: books, options: ImportOptions(onRefusal: .skip))
@@ -37,7 +37,7 @@ import Testing
 
     @Test("SEED-5: a bad row for an existing object leaves its values and its relationships", arguments: StoreKind.allCases)
     func skippedEdit(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         let good: ImportRow = ["isbn": 1, "title": "one", "year": 1818, "author": ["name": "a", "born": 1797], "tags": ["x", "y"]]
         _ = try context.importRows([good], with: books)
         let bad: ImportRow = ["isbn": 1, "title": "", "year": 1999, "author": ["name": "b"], "tags": ["z"]]
@@ -52,20 +52,20 @@ import Testing
     @Test("SEED-5: a bad row stops the import; all or nothing, or what was saved", arguments: StoreKind.allCases)
     func stopped(kind: StoreKind) throws {
         let rows = (1...10).map { row($0) } + [row(11, 5)] + [row(12)]
-        let whole = try Shelf.stack(kind)
+        let whole = try Shelves.stack(kind)
         let context = whole.newContext()
         let error = hornbeamError { _ = try context.importRows(rows, with: books) }
         #expect(error?.message.hasPrefix("Row 11 of the import is refused") == true && !context.hasChanges)
         #expect(try isbns(whole) == [])
-        let portions = try Shelf.stack(kind)
+        let portions = try Shelves.stack(kind)
         _ = hornbeamError { _ = try portions.newContext().importRows(rows, with: books, options: ImportOptions(saving: .every(4))) }
         #expect(try isbns(portions) == Array(1...8))
     }
 
     @Test("SEED-5: the caller saves, or a context with changes is refused", arguments: Setting.contexts)
     func byCaller(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
-        let pending = Shelf.book(100, in: context)
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        let pending = Shelves.book(100, in: context)
         #expect(hornbeamError { _ = try context.importRows([row(1)], with: books) }?.code == .unsupportedRequest)
         #expect(pending.isInserted)
         let report = try context.importRows([row(1), row(100, "changed")], with: books, options: ImportOptions(saving: .byCaller))
@@ -77,7 +77,7 @@ import Testing
 
     @Test("SEED-5: cleaning deletes what did not come, in its scope; a dry run and a stop delete nothing", arguments: StoreKind.allCases)
     func cleaning(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         let context = stack.newContext()
         _ = try context.importRows((1...6).map { row($0) }, with: books)
         func clean(_ cleaning: ImportCleaning, saving: ImportOptions.Saving = .once) throws -> ImportReport {
@@ -98,7 +98,7 @@ import Testing
 
     @Test("SEED-5: cleaning keeps the object of a refused row, and deletes nothing when that object is unknown", arguments: StoreKind.allCases)
     func cleaningBesideBadRows(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         _ = try stack.newContext().importRows((1...3).map { row($0) }, with: books)
         let options = ImportOptions(onRefusal: .skip, cleaning: ImportCleaning())
         let known = try stack.newContext().importRows([row(1), row(2, "")], with: books, options: options)
@@ -111,7 +111,7 @@ import Testing
 
     @Test("SEED-5, ASY-2: the progress counts rows, and its cancellation ends the import", arguments: StoreKind.allCases)
     func progress(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         let progress = Progress(totalUnitCount: -1)
         _ = try stack.newContext().importRows((0..<1000).map { row($0) }, with: books, options: ImportOptions(progress: progress))
         #expect(progress.completedUnitCount == 1000 && progress.totalUnitCount == 1000 && progress.isFinished)
@@ -125,7 +125,7 @@ import Testing
 
     @Test("SEED-5, MRG-8: an import merges with objects that another context saves first", arguments: StoreKind.allCases)
     func concurrentImports(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         let context = stack.newContext()
         _ = try context.importRows([row(1, "ours"), row(2)], with: books, options: ImportOptions(saving: .byCaller))
         _ = try stack.newContext().importRows([["isbn": 1, "title": "theirs", "year": 1818], row(3)], with: books)
@@ -137,7 +137,7 @@ import Testing
 
     @Test("SEED-5: a mapping that does not fit the model is refused before any row")
     func badMappings() throws {
-        let context = try Shelf.stack(.inMemory).newContext()
+        let context = try Shelves.stack(.inMemory).newContext()
         func code(_ mapping: ImportMapping<ShelfBook, ImportRow>) -> HornbeamError.Code? {
             hornbeamError { _ = try context.importRows([], with: mapping) }?.code
         }

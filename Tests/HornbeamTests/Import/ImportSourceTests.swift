@@ -38,14 +38,14 @@ import Testing
     ) throws -> (ImportReport, [ShelfBook], ManagedObjectContext) {
         let url = try file(text)
         defer { try? FileManager.default.removeItem(at: url) }
-        let context = try Shelf.stack(.inMemory).newContext()
+        let context = try Shelves.stack(.inMemory).newContext()
         let report = try context.importRows(from: source(url), with: plain, options: options)
         return (report, try context.fetch(ShelfBook.self), context)
     }
 
     @Test("SEED-5: rows of a type of the app are mapped by key paths", arguments: StoreKind.allCases)
     func typedRows(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         var row = BookRow(isbn: 1, title: "lent", year: 1818, score: 4.5, author: .init(name: "a"), tags: ["x", "y"])
         #expect(try context.importRows([row], with: typed).inserted == 1)
         let book = try #require(try context.object(ShelfBook.self, key: 1))
@@ -60,7 +60,7 @@ import Testing
         let one = #"{"isbn": 1, "title": "one", "tags": ["x"], "author": {"name": "a"}}"#
         let url = try file(lines ? "\(one)\n{\"isbn\": 2}\n" : #"{"data": {"books": [\#(one), {"isbn": 2}]}}"#)
         defer { try? FileManager.default.removeItem(at: url) }
-        let context = try Shelf.stack(.inMemory).newContext()
+        let context = try Shelves.stack(.inMemory).newContext()
         let source = try lines ? ImportSource.jsonLines(url, of: BookRow.self) : .json(url, of: BookRow.self, at: ["data", "books"])
         let report = try context.importRows(from: source, with: typed, options: ImportOptions(onRefusal: .skip))
         #expect(report.inserted == 1 && report.refused.map(\.number) == [2])
@@ -118,7 +118,7 @@ import Testing
         for text in texts {
             let url = try file(text)
             defer { try? FileManager.default.removeItem(at: url) }
-            let context = try Shelf.stack(.inMemory).newContext()
+            let context = try Shelves.stack(.inMemory).newContext()
             let error = hornbeamError {
                 _ = try context.importRows(from: .json(url), with: plain, options: ImportOptions(onRefusal: .skip))
             }
@@ -132,7 +132,7 @@ import Testing
 
     @Test("SEED-5: dictionaries of Foundation are rows", arguments: StoreKind.allCases)
     func foundation(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         let added = Date(timeIntervalSince1970: 0)
         let rows: [[String: Any]] = [
             ["isbn": 1, "title": "one", "year": NSNull(), "added": added, "rating": 1.5, "isLent": true, "author": ["name": "a"]],
@@ -146,7 +146,7 @@ import Testing
 
     @Test("SEED-5: a container imports a file on a background thread, in portions, with progress in bytes", arguments: StoreKind.allCases)
     func inBackground(kind: StoreKind) async throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         let url = try file((0..<3000).map { #"{"isbn": \#($0), "title": "t"}"# }.joined(separator: "\n"))
         defer { try? FileManager.default.removeItem(at: url) }
         let progress = Progress(totalUnitCount: -1)
@@ -158,7 +158,7 @@ import Testing
 
     @Test("SEED-5: an asynchronous sequence is imported as it comes; its error discards what is not saved", arguments: StoreKind.allCases)
     func streams(kind: StoreKind) async throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         func stream(_ count: Int, failing: Bool) -> AsyncThrowingStream<ImportRow, any Error> {
             AsyncThrowingStream { continuation in
                 for number in 0..<count { continuation.yield(["isbn": .int(Int64(number)), "title": "t"]) }

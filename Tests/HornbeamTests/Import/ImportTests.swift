@@ -19,7 +19,7 @@ import Testing
 
     @Test("SEED-5: rows insert objects; the same rows again change nothing and write nothing", arguments: StoreKind.allCases)
     func insertsOnce(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         let context = stack.newContext()
         let rows = (0..<2500).map { row($0, "Book \($0)", author: "Author \($0 % 100)") }
         let first = try context.importRows(rows, with: books)
@@ -35,7 +35,7 @@ import Testing
 
     @Test("SEED-5: a row edits the object with its key, and only the values that differ", arguments: Setting.contexts)
     func edits(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         _ = try context.importRows([row(1, "one", author: "a"), row(2, "two", author: "b")], with: books)
         let report = try context.importRows([row(1, "one", author: "b"), row(2, "zwei"), row(2, "zwei"), row(3, "three")], with: books)
         #expect((report.inserted, report.updated, report.unchanged, report.rows) == (1, 2, 1, 4))
@@ -46,7 +46,7 @@ import Testing
 
     @Test("SEED-6: names that are missing keep values; nulls clear or keep them, as the mapping and its fields say", arguments: StoreKind.allCases)
     func nulls(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         func year(_ mapping: ImportMapping<ShelfBook, ImportRow>, _ row: ImportRow) throws -> Int? {
             let book = try context.upsert(ShelfBook.self, key: 1) { book in
                 (book.title, book.year) = ("one", 1818)
@@ -70,7 +70,7 @@ import Testing
 
     @Test("SEED-6: values are renamed, read from nested objects and converted", arguments: StoreKind.allCases)
     func conversions(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         let mapping = ImportMapping(ShelfBook.self, from: "id")
             .field(ShelfBook.title, from: "names.main")
             .field(ShelfBook.year, as: .number(grouping: "."))
@@ -104,7 +104,7 @@ import Testing
 
     @Test("SEED-5: nested objects and lists become related objects; keys alone name them; equal ones are made once", arguments: Setting.contexts)
     func related(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         var first = row(1, "one", author: "a")
         first["tags"] = [["word": "x"], "y"]
         var second = row(2, "two")
@@ -128,7 +128,7 @@ import Testing
 
     @Test("SEED-5: an object is found by a predicate, or never", arguments: StoreKind.allCases)
     func predicates(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         let mapping = ImportMapping(ShelfBook.self, matching: { row in try FetchPredicate(format: "title == %@", row["title"]) })
         #expect(try context.importRows([row(1, "one"), row(2, "two")], with: mapping).inserted == 2)
         #expect(try context.importRows([row(10, "one")], with: mapping).updated == 1)
@@ -140,16 +140,16 @@ import Testing
 
     @Test("SEED-7: with an owner, its relationship is set; members that did not come are cleaned", arguments: Setting.contexts)
     func owner(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         let author = try context.insert(ShelfAuthor.self, key: "a")
         let other = try context.insert(ShelfAuthor.self, key: "b")
-        Shelf.book(9, in: context).author = other
+        Shelves.book(9, in: context).author = other
         try context.save()
         let mapping = ImportMapping(ShelfBook.self)
         let report = try author.importRows([row(1, "one"), row(2, "two"), row(9, "nine")], into: ShelfAuthor.books, with: mapping)
         #expect((report.inserted, report.updated) == (2, 1))
         #expect(Set(author.books.map(\.isbn)) == [1, 2, 9] && other.books.isEmpty)
-        Shelf.book(50, in: context)
+        Shelves.book(50, in: context)
         try context.save()
         let cleaned = try author.importRows(
             [row(2, "two")], into: ShelfAuthor.books, with: mapping, options: ImportOptions(cleaning: ImportCleaning()))

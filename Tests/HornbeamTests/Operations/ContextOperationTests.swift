@@ -15,7 +15,7 @@ import Testing
         }
 
         override func performWork(in context: ManagedObjectContext) throws -> Int {
-            for number in numbers { Shelf.book(number, in: context) }
+            for number in numbers { Shelves.book(number, in: context) }
             return numbers.count
         }
     }
@@ -29,7 +29,7 @@ import Testing
 
     @Test("ASY-4: an operation saves its work at its end, and has a result", arguments: StoreKind.allCases)
     func savesAtEnd(kind: StoreKind) throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         let operation = InsertBooks(0..<10, in: container)
         #expect(operation.result == nil)
         #expect(hornbeamError { _ = try operation.get() }?.code == .unsupportedRequest)
@@ -41,7 +41,7 @@ import Testing
 
     @Test("ASY-4: an operation begins after its dependencies, and sees what they saved", arguments: StoreKind.allCases)
     func dependencies(kind: StoreKind) throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         let counting = ContextOperation(in: container) { try $0.count(ShelfBook.self) }
         let inserting = (0..<4).map { InsertBooks($0 * 10..<$0 * 10 + 10, in: container) }
         for operation in inserting { counting.addDependency(operation) }
@@ -52,12 +52,12 @@ import Testing
 
     @Test("ASY-4: a cancelled operation saves nothing, before and during its work", arguments: StoreKind.allCases)
     func cancellation(kind: StoreKind) throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         let before = InsertBooks(0..<10, in: container)
         before.cancel()
         let box = Guarded<Operation?>(nil)
         let during = ContextOperation(in: container) { context in
-            Shelf.book(1, in: context)
+            Shelves.book(1, in: context)
             box.withLock { $0?.cancel() }
         }
         box.withLock { $0 = during }
@@ -69,9 +69,9 @@ import Testing
 
     @Test("ASY-4: an operation whose save fails has the error; finish is called once", arguments: StoreKind.allCases)
     func failures(kind: StoreKind) throws {
-        let container = try Shelf.stack(kind).container
+        let container = try Shelves.stack(kind).container
         let failing = Noting(in: container) { context in
-            Shelf.book(1, in: context, "")
+            Shelves.book(1, in: context, "")
             return 1
         }
         let working = Noting(in: container) { try $0.count(ShelfBook.self) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct UniquelyKeyedTests {
     @Test("SEED-1: an insert sets the key and calls the closure; a closure that throws leaves no object", arguments: Setting.contexts)
     func insertWithKey(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         let author = try context.insert(ShelfAuthor.self, key: "Mary Shelley") { $0.born = 1797 }
         #expect(author.name == "Mary Shelley" && author.born == 1797 && author.isInserted)
         #expect(throws: CancellationError.self) { try context.insert(ShelfAuthor.self, key: "nobody") { _ in throw CancellationError() } }
@@ -16,7 +16,7 @@ import Testing
 
     @Test("SEED-1: the save refuses a second object with the key", arguments: StoreKind.allCases)
     func secondInsert(kind: StoreKind) throws {
-        let context = try Shelf.stack(kind).newContext()
+        let context = try Shelves.stack(kind).newContext()
         try context.insert(ShelfBook.self, key: 1) { $0.title = "one" }
         try context.insert(ShelfBook.self, key: 1) { $0.title = "again" }
         #expect(hornbeamError { try context.save() } != nil)
@@ -24,8 +24,8 @@ import Testing
 
     @Test("SEED-2: an object is found by its key, saved or not; nil when there is none", arguments: Setting.contexts)
     func objectByKey(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
-        let book = Shelf.book(7, in: context)
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        let book = Shelves.book(7, in: context)
         #expect(try context.object(ShelfBook.self, key: 7) === book)
         try context.save()
         #expect(try context.object(ShelfBook.self, key: 7) === book)
@@ -35,7 +35,7 @@ import Testing
 
     @Test("SEED-3: an upsert finds or makes the object, and configures it either way", arguments: Setting.contexts)
     func upsertByKey(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         let made = try context.upsert(ShelfBook.self, key: 7) { $0.title = "first" }
         #expect(made.isInserted && made.isbn == 7 && made.title == "first")
         try context.save()
@@ -48,10 +48,10 @@ import Testing
 
     @Test("SEED-4: many keys are looked up at once; missing ones are absent, or made", arguments: Setting.contexts)
     func manyKeys(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
-        for isbn in 0..<50 { Shelf.book(isbn, in: context, "book \(isbn)") }
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        for isbn in 0..<50 { Shelves.book(isbn, in: context, "book \(isbn)") }
         try context.save()
-        Shelf.book(100, in: context)
+        Shelves.book(100, in: context)
         context.delete(try #require(try context.object(ShelfBook.self, key: 3)))
         let found = try context.objects(ShelfBook.self, keys: [1, 2, 3, 2, 77, 100])
         #expect(Set(found.keys) == [1, 2, 100])
@@ -70,7 +70,7 @@ import Testing
 
     @Test("SEED-4: an upsert of many merges with an object that another context saved first", arguments: StoreKind.allCases)
     func concurrentUpserts(kind: StoreKind) throws {
-        let stack = try Shelf.stack(kind)
+        let stack = try Shelves.stack(kind)
         let (one, other) = (stack.newContext(), stack.newContext())
         _ = try one.upsert(ShelfAuthor.self, keys: ["a", "b"])
         _ = try other.upsert(ShelfAuthor.self, keys: ["b", "c"])
@@ -81,7 +81,7 @@ import Testing
 
     @Test("SEED-4: an attribute without a constraint is refused for upserts")
     func withoutConstraint() throws {
-        let context = try Shelf.stack(.inMemory).newContext()
+        let context = try Shelves.stack(.inMemory).newContext()
         let error = hornbeamError { _ = try context.upsert(ShelfBook.self, where: ShelfBook.title, in: ["a"]) }
         #expect(error?.code == .unsupportedRequest)
         #expect(try context.objects(ShelfBook.self, where: ShelfBook.title, in: ["a"]).isEmpty)
@@ -89,7 +89,7 @@ import Testing
 
     @Test("SEED-8, SEED-9, FET-3: fetch, first, exists, count and deletion by class", arguments: Setting.contexts)
     func byClass(setting: Setting) throws {
-        let context = setting.context(of: try Shelf.stack(setting.kind))
+        let context = setting.context(of: try Shelves.stack(setting.kind))
         for name in ["c", "a", "d", "b"] { try context.insert(ShelfAuthor.self, key: name) { $0.born = name == "d" ? nil : 1800 } }
         let names = try context.fetch(ShelfAuthor.self) { $0 = $0.where { $0.born == 1800 }.inDefaultOrder().limit(2) }.map(\.name)
         #expect(names == ["a", "b"])

@@ -14,8 +14,8 @@ import Testing
 
     /// Changes both contexts and saves nothing.
     @MainActor private static func change(_ stack: DataStack) async throws {
-        Shelf.book(1, in: try stack.mainContext)
-        try await stack.backgroundContext.perform { context in _ = Shelf.book(2, in: context) }
+        Shelves.book(1, in: try stack.mainContext)
+        try await stack.backgroundContext.perform { context in _ = Shelves.book(2, in: context) }
     }
 
     /// A function that returns, for the compiler.
@@ -23,7 +23,7 @@ import Testing
 
     private func books(at url: URL) throws -> [Int] {
         defer { try? FileManager.default.removeItem(at: url) }
-        let container = try PersistentContainer.open(at: url, model: ManagedObjectModel(for: Shelf.classes), classes: Shelf.classes)
+        let container = try PersistentContainer.open(at: url, model: ManagedObjectModel(for: Shelves.classes), classes: Shelves.classes)
         defer { try? container.close() }
         return try container.read { try $0.fetch(ShelfBook.self).map(\.isbn).sorted() }
     }
@@ -85,7 +85,7 @@ import Testing
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [path = url.path as String] in
             let stack = try ShutdownTests.stack(at: path)
             stack.saveAtShutdown()
-            try await stack.backgroundContext.perform { context in _ = Shelf.book(1, in: context, "") }
+            try await stack.backgroundContext.perform { context in _ = Shelves.book(1, in: context, "") }
             ShutdownTests.leave()
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

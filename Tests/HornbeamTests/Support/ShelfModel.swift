@@ -35,7 +35,7 @@ import Hornbeam
     static var uniqueKey: Hornbeam.Attribute<String> { word }
 }
 
-enum Shelf {
+enum Shelves {
     static let classes: [ManagedObject.Type] = [ShelfAuthor.self, ShelfBook.self, ShelfTag.self]
 
     static func stack(_ kind: StoreKind) throws -> Stack { try Stack(kind, ManagedObjectModel(for: classes), classes) }
