@@ -51,6 +51,9 @@ import Foundation
         if options.includes("migration") {
             try MigrationSuite(options: options, folder: folder, contestants: migrationContestants).run(into: &results)
         }
+        if options.includes("import") {
+            try ImportSuite(options: options, folder: folder, contestants: importContestants).run(into: &results)
+        }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         try report(results, options)
     }
@@ -76,6 +79,14 @@ import Foundation
         [GraphCatalogue.self, SQLiteCatalogue.self]
         #else
         [GraphCatalogue.self]
+        #endif
+    }
+
+    private static var importContestants: [any ImportContestant.Type] {
+        #if Rivals
+        [GraphImport.self, SQLiteImport.self]
+        #else
+        [GraphImport.self]
         #endif
     }
 

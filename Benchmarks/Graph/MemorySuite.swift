@@ -51,6 +51,7 @@ struct MemorySuite {
             try store.loadObjects(EventGenerator(count: options.rows))
             print(Double(ProcessMemory.peak - before - Self.importPool) / Double(1 << 20))
             try store.close()
+        case "rows": try ImportSuite.measureMemory(options, folder)
         case "migrate": try MigrationSuite.measureMemory(options, path)
         default: throw BenchmarkError("There is no measurement of memory called \(step).")
         }

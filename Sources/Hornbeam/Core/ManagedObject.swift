@@ -65,6 +65,11 @@ nonisolated open class ManagedObject {
     /// `@Entity` generates it.
     open class var entityDeclaration: EntityDeclaration? { nil }
 
+    /// The order of lists of this class; `FetchRequest.inDefaultOrder()` uses it. The default is no order.
+    ///
+    /// `override class var defaultOrder: [FetchSort] { [FetchSort(name)] }`
+    open class var defaultOrder: [FetchSort] { [] }
+
     // MARK: Hooks
 
     /// Called once, before `awakeFromInsert`, to set initial values that are computed for each object. `@Entity` generates it.

@@ -31,6 +31,25 @@ extension ManagedObjectContext {
         return .object(object)
     }
 
+    /// Finds objects by unique texts, all in one state of the store.
+    ///
+    /// - Returns: The keys that this lookup does not support.
+    func lookUp<Key>(
+        _ type: ManagedObject.Type, _ nameID: PropertyNameID, _ keys: some Sequence<Key>, value: (Key) -> PropertyValue,
+        found: (Key, ManagedObject) throws -> Void
+    ) throws -> [Key] {
+        guard let route = try route(type, nameID) else { return Array(keys) }
+        var rest: [Key] = []
+        for key in keys {
+            guard case .string(let text) = value(key), text.utf8.count <= UniqueLookup.textMax else {
+                rest.append(key)
+                continue
+            }
+            if let object = try object(of: text, on: route) { try found(key, object) }
+        }
+        return rest
+    }
+
     @inlinable @inline(__always)
     func known<Object: ManagedObject>(_ object: ManagedObject, _ type: Object.Type) throws -> Object {
         if Swift.type(of: object) == type { return unsafe unsafeDowncast(object, to: Object.self) }

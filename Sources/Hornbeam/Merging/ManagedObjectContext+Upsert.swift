@@ -71,13 +71,7 @@ extension ManagedObjectContext {
             let property = try entity.property(named: key)
             wanted.append((property, try property.coerced(value)))
         }
-        guard entity.hasConstraint(on: Set(values.keys)) else {
-            throw HornbeamError(
-                .unsupportedRequest,
-                "\(name) has no uniqueness constraint on \(values.keys.sorted().joined(separator: ", ")), which an upsert "
-                    + "requires. Declare one, or fetch and insert.",
-                entity: name)
-        }
+        try requireConstraint(of: entity, on: Set(values.keys))
         if let object = try object(of: entity, with: wanted) { return object }
         let object = try insert(entityNamed: name)
         for (property, value) in wanted {
@@ -89,6 +83,16 @@ extension ManagedObjectContext {
         }
         tracker.upserted.insert(ObjectIdentifier(object))
         return object
+    }
+
+    /// - Throws: `unsupportedRequest` when no uniqueness constraint of the entity has these keys.
+    func requireConstraint(of entity: EntityDescription, on keys: Set<String>) throws {
+        guard !entity.hasConstraint(on: keys) else { return }
+        throw HornbeamError(
+            .unsupportedRequest,
+            "\(entity.name) has no uniqueness constraint on \(keys.sorted().joined(separator: ", ")), which an upsert "
+                + "goes by. Declare one, or fetch and insert.",
+            entity: entity.name)
     }
 
     private func object(
@@ -104,7 +108,7 @@ extension ManagedObjectContext {
 }
 
 extension EntityDescription {
-    fileprivate func hasConstraint(on keys: Set<String>) -> Bool {
+    func hasConstraint(on keys: Set<String>) -> Bool {
         uniquenessConstraints.contains { Set($0.elements.map(\.description)) == keys }
     }
 }

@@ -111,3 +111,9 @@ extension PropertyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(arrayLiteral elements: PropertyValue...) { self = .array(elements) }
 }
+
+extension PropertyValue: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, PropertyValue)...) {
+        self = .dictionary(Dictionary(elements) { _, last in last })
+    }
+}

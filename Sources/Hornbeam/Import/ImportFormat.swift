@@ -1,0 +1,131 @@
+public import Foundation
+public import HornbeamModel
+
+/// The conversion of a value of a row before it becomes the value of an attribute.
+///
+/// Formats of the app are closures: `ImportFormat { value in .string("\(value)") }`.
+public struct ImportFormat: Sendable {
+    let convert: @Sendable (PropertyValue, AttributeType) throws -> PropertyValue
+
+    /// A conversion of the app. Its errors refuse the row.
+    public init(_ convert: @escaping @Sendable (PropertyValue) throws -> PropertyValue) {
+        self.convert = { value, _ in try convert(value) }
+    }
+
+    private init(converting convert: @escaping @Sendable (PropertyValue, AttributeType) throws -> PropertyValue) { self.convert = convert }
+
+    /// The values of JSON: dates are texts in ISO 8601, data is Base64, UUIDs and URIs are texts.
+    public static let automatic = ImportFormat(converting: { try $0.fromJSON(to: $1) })
+
+    /// Dates as a number of seconds since 1970.
+    public static let secondsSince1970 = ImportFormat { value in
+        guard let seconds = value.doubleValue else { throw refused("a number of seconds since 1970") }
+        return .date(Date(timeIntervalSince1970: seconds))
+    }
+
+    /// Dates as a number of milliseconds since 1970.
+    public static let millisecondsSince1970 = ImportFormat { value in
+        guard let milliseconds = value.doubleValue else { throw refused("a number of milliseconds since 1970") }
+        return .date(Date(timeIntervalSince1970: milliseconds / 1000))
+    }
+
+    /// Dates as texts with a pattern of `DateFormatter`, such as `dd.MM.yyyy`, in English and in a time zone.
+    public static func date(_ pattern: String, timeZone: TimeZone = .gmt) -> ImportFormat {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = timeZone
+        formatter.isLenient = false
+        formatter.dateFormat = pattern
+        return ImportFormat { value in
+            guard case .string(let text) = value, let date = formatter.date(from: text) else { throw refused("a date like \(pattern)") }
+            return .date(date)
+        }
+    }
+
+    /// Numbers as texts with separators: `.number(decimal: ",", grouping: ".")` reads “1.234,5”. Numbers stay as they are.
+    public static func number(decimal: Character = ".", grouping: Character? = nil) -> ImportFormat {
+        ImportFormat { value in
+            guard case .string(let text) = value else { return value }
+            let plain = String(text.filter { $0 != grouping && !$0.isWhitespace }.map { $0 == decimal ? "." : $0 })
+            let isNumber = plain.wholeMatch(of: /[+-]?\d+(\.\d+)?([eE][+-]?\d+)?/) != nil
+            guard isNumber, let number = Decimal(string: plain, locale: Locale(identifier: "en_US_POSIX")) else { throw refused("a number") }
+            return .decimal(number)
+        }
+    }
+
+    private static func refused(_ wanted: String) -> HornbeamError {
+        HornbeamError(.typeMismatch, "The value is not \(wanted).")
+    }
+}
+
+extension PropertyValue {
+    /// The value of an attribute for a value of JSON.
+    func fromJSON(to type: AttributeType) throws -> PropertyValue {
+        switch (type, self) {
+        case (.date, .string(let text)):
+            guard let date = Self.date(iso8601: text) else { throw notA("date in ISO 8601, such as 2026-01-31T12:00:00Z") }
+            return .date(date)
+        case (.uuid, .string(let text)):
+            guard let uuid = UUID(uuidString: text) else { throw notA("UUID") }
+            return .uuid(uuid)
+        case (.uri, .string(let text)):
+            guard let url = URL(string: text) else { throw notA("URI") }
+            return .uri(url)
+        case (.binary, .string(let text)):
+            guard let data = Data(base64Encoded: text) else { throw notA("text in Base64") }
+            return .data(data)
+        // By its digits: 0.1 becomes the decimal 0.1.
+        case (.decimal, .double(let number)):
+            return Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(PropertyValue.decimal) ?? self
+        case (.transformable, .array), (.transformable, .dictionary), (.transformable, .string), (.transformable, .int),
+            (.transformable, .double), (.transformable, .bool):
+            return .data(try JSONSerialization.data(withJSONObject: jsonObject, options: [.fragmentsAllowed, .sortedKeys]))
+        default: return self
+        }
+    }
+
+    private static func date(iso8601 text: String) -> Date? {
+        if let date = try? Date(text, strategy: .iso8601) { return date }
+        if let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) { return date }
+        return try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day())
+    }
+
+    private func notA(_ wanted: String) -> HornbeamError { HornbeamError(.typeMismatch, "The value is not a \(wanted).") }
+
+    private var jsonObject: Any {
+        switch self {
+        case .bool(let value): value
+        case .int(let value): value
+        case .double(let value): value
+        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .string(let value): value
+        case .array(let values): values.map(\.jsonObject)
+        case .dictionary(let values): values.mapValues(\.jsonObject)
+        default: NSNull()
+        }
+    }
+
+    /// The value of a dictionary of Foundation: a text, a number, a date, data, a UUID, a URL, `NSNull`, or a list or dictionary of these.
+    ///
+    /// - Throws: `typeMismatch` for other types.
+    public init(foundation value: Any) throws {
+        switch value {
+        case let value as PropertyValue: self = value
+        case is NSNull: self = .null
+        case let value as String: self = .string(value)
+        case let value as Bool: self = .bool(value)
+        case let value as any BinaryInteger: self = .int(Int64(clamping: value))
+        case let value as any BinaryFloatingPoint: self = .double(Double(value))
+        case let value as Decimal: self = .decimal(value)
+        case let value as Date: self = .date(value)
+        case let value as Data: self = .data(value)
+        case let value as UUID: self = .uuid(value)
+        case let value as URL: self = .uri(value)
+        case let value as NSNumber: self = .double(value.doubleValue)
+        case let value as [Any]: self = .array(try value.map { try PropertyValue(foundation: $0) })
+        case let value as [String: Any]: self = .dictionary(try value.mapValues { try PropertyValue(foundation: $0) })
+        default:
+            throw HornbeamError(.typeMismatch, "A value of type \(type(of: value)) cannot be imported. Convert it first.")
+        }
+    }
+}

@@ -1,0 +1,245 @@
+internal import HornbeamModel
+
+/// A row whose values have the types of the model.
+struct ConvertedRow {
+    /// The key; nil when the mapping has none, `.null` when the row has none.
+    var key: PropertyValue?
+    var predicate: FetchPredicate?
+    /// By the position in `ImportTarget.properties`; nil leaves the property unchanged.
+    var values: [PropertyValue?] = []
+    /// By the position in `ImportTarget.links`.
+    var links: [Related] = []
+
+    /// The related rows of a relationship; nil leaves it unchanged.
+    typealias Related = [ConvertedRow]?
+}
+
+/// The entity and the properties that a mapping sets.
+final class ImportTarget {
+    let entity: EntityDescription
+    let properties: [PropertyDescription]
+    let key: PropertyDescription?
+    let insertsMissing: Bool
+    /// The objects with known keys; shared by all mappings with the same key.
+    let lookup: ImportLookup?
+    /// The relationships, with the targets of their mappings.
+    let links: [(property: PropertyDescription, members: ImportMembers, target: ImportTarget)]
+
+    init(
+        _ entity: EntityDescription, _ properties: [PropertyDescription], _ key: PropertyDescription?, _ insertsMissing: Bool,
+        _ lookup: ImportLookup?, _ links: [(property: PropertyDescription, members: ImportMembers, target: ImportTarget)]
+    ) {
+        self.entity = entity
+        self.properties = properties
+        self.key = key
+        self.insertsMissing = insertsMissing
+        self.lookup = lookup
+        self.links = links
+    }
+}
+
+/// A relationship of a compiled mapping.
+struct CompiledImportLink<Row> {
+    let target: ImportTarget
+    /// The related rows; empty for a null, nil when the row lacks the name.
+    let rows: (Row) throws -> [ConvertedRow]?
+}
+
+/// A mapping that is checked against the model.
+struct ImportPlan<Row> {
+    let target: ImportTarget
+    fileprivate let key: ImportField<Row>?
+    fileprivate let predicate: (@Sendable (Row) throws -> FetchPredicate)?
+    fileprivate let fields: [(source: ImportField<Row>, property: PropertyDescription, null: ImportNullRule)]
+    fileprivate let links: [(link: CompiledImportLink<Row>, null: ImportNullRule)]
+
+    /// The row with the types of the model.
+    ///
+    /// - Throws: The errors of conversions, with the entity and the property.
+    func convert(_ row: Row) throws -> ConvertedRow {
+        var converted = ConvertedRow()
+        if let key, let property = target.key { converted.key = try value(of: key, in: row, property) ?? .null }
+        converted.predicate = try predicate?(row)
+        converted.values.reserveCapacity(fields.count)
+        for (source, property, null) in fields {
+            guard let value = try value(of: source, in: row, property) else {
+                converted.values.append(nil)
+                continue
+            }
+            converted.values.append(value.isNull && null == .keep ? nil : value)
+        }
+        for (link, null) in links {
+            let rows = try link.rows(row)
+            converted.links.append(rows?.isEmpty == true && null == .keep ? nil : rows)
+        }
+        return converted
+    }
+
+    /// A row that has only its key.
+    func convert(key value: PropertyValue) throws -> ConvertedRow {
+        guard let key, let property = target.key else {
+            throw HornbeamError(
+                .typeMismatch, "The row names a related \(target.entity.name) by \(value.kindName), and its mapping has no key.",
+                entity: target.entity.name)
+        }
+        var row = ConvertedRow()
+        row.key = try convert(value, key.format, property)
+        row.values = Array(repeating: nil, count: fields.count)
+        row.links = Array(repeating: nil, count: links.count)
+        return row
+    }
+
+    private func value(of source: ImportField<Row>, in row: Row, _ property: PropertyDescription) throws -> PropertyValue? {
+        guard let value = try source.read(row) else { return nil }
+        return value.isNull ? .null : try convert(value, source.format, property)
+    }
+
+    private func convert(_ value: PropertyValue, _ format: ImportFormat, _ property: PropertyDescription) throws -> PropertyValue {
+        do {
+            return try property.coerced(format.convert(value, property.attributeType))
+        } catch var error as HornbeamError {
+            if error.entity == nil { (error.entity, error.key) = (target.entity.name, property.name) }
+            throw error
+        }
+    }
+}
+
+/// Checks mappings against the model of a context. The mappings of one import share the lookups of objects.
+final class ImportCompiler {
+    private let context: ManagedObjectContext
+    private(set) var lookups: [ImportLookup] = []
+
+    init(_ context: ManagedObjectContext) { self.context = context }
+
+    /// - Throws: `unknownEntity`, `unknownKey`, `typeMismatch` for a mapping that does not fit the model.
+    func plan<Object: ManagedObject, Row>(_ mapping: ImportMapping<Object, Row>) throws -> ImportPlan<Row> {
+        let entity = try entity(of: Object.self)
+        var key: ImportField<Row>?
+        var predicate: (@Sendable (Row) throws -> FetchPredicate)?
+        switch mapping.identity {
+        case .none: break
+        case .key(let field): key = field
+        case .predicate(let condition): predicate = condition
+        }
+        let keyProperty = try key.map { try attribute($0.property, of: entity) }
+        let fields = try fields(of: mapping, entity, key?.property)
+        let links = try mapping.links.map { link in
+            (link: try link.compile(self), property: try relationship(link.property, of: entity), source: link)
+        }
+        for (link, property, _) in links where !link.target.entity.isKind(of: property.destinationEntity ?? link.target.entity) {
+            throw HornbeamError(
+                .typeMismatch, "The mapping of \(link.target.entity.name) does not fit \(property).", entity: entity.name, key: property.name)
+        }
+        let target = ImportTarget(
+            entity, fields.map(\.property), keyProperty, mapping.insertsMissing, keyProperty.map { lookup(Object.self, entity, $0) },
+            links.map { ($0.property, $0.source.members, $0.link.target) })
+        return ImportPlan(
+            target: target, key: key, predicate: predicate, fields: fields,
+            links: links.map { ($0.link, $0.source.null ?? mapping.nullRule) })
+    }
+
+    private func fields<Object: ManagedObject, Row>(
+        of mapping: ImportMapping<Object, Row>, _ entity: EntityDescription, _ key: String?
+    ) throws -> [(source: ImportField<Row>, property: PropertyDescription, null: ImportNullRule)] {
+        var sources = mapping.fields
+        if let named = mapping.named {
+            let stated = Set(sources.map(\.property))
+            for property in entity.attributes where !stated.contains(property.name) && !property.isDerived && !property.isTransient {
+                sources.append(named(property.name))
+            }
+        }
+        return try sources.filter { $0.property != key && !mapping.ignored.contains($0.property) }.map {
+            ($0, try attribute($0.property, of: entity), $0.null ?? mapping.nullRule)
+        }
+    }
+
+    private func entity(of type: ManagedObject.Type) throws -> EntityDescription {
+        let coordinator = context.persistentStoreCoordinator
+        if let entity = coordinator.binding.entity(of: type) { return entity }
+        return try coordinator.managedObjectModel.entity(named: type.entityName)
+    }
+
+    private func attribute(_ name: String, of entity: EntityDescription) throws -> PropertyDescription {
+        let property = try entity.property(named: name)
+        guard property.isAttribute, !property.isDerived else {
+            throw HornbeamError(
+                .typeMismatch, "\(property) cannot be set by a field of an import.", entity: entity.name, key: name)
+        }
+        return property
+    }
+
+    private func relationship(_ name: String, of entity: EntityDescription) throws -> PropertyDescription {
+        let property = try entity.property(named: name)
+        guard property.isRelationship else {
+            throw HornbeamError(.typeMismatch, "\(property) is no relationship.", entity: entity.name, key: name)
+        }
+        return property
+    }
+
+    /// One lookup for each entity and key, so that a row finds the objects that another relationship inserted.
+    private func lookup(_ type: ManagedObject.Type, _ entity: EntityDescription, _ key: PropertyDescription) -> ImportLookup {
+        if let known = lookups.first(where: { $0.key == key && $0.entity === entity }) { return known }
+        let made = ImportLookup(context, type, entity, key)
+        lookups.append(made)
+        return made
+    }
+}
+
+/// Objects by their keys, for the rows of one portion of an import.
+final class ImportLookup {
+    let entity: EntityDescription
+    let key: PropertyDescription
+    private let context: ManagedObjectContext
+    private var wanted: [PropertyValue] = []
+    private let type: ManagedObject.Type
+    /// The saved objects of the portion.
+    private var found: [PropertyValue: ManagedObject] = [:]
+    /// The objects that the import inserted since its last save.
+    private var inserted: [PropertyValue: ManagedObject] = [:]
+
+    /// True when the model allows one object for each key. An inserted object then merges with one that another context saves first.
+    let isUnique: Bool
+
+    init(_ context: ManagedObjectContext, _ type: ManagedObject.Type, _ entity: EntityDescription, _ key: PropertyDescription) {
+        self.type = type
+        isUnique = entity.hasConstraint(on: [key.name])
+        self.context = context
+        self.entity = entity
+        self.key = key
+    }
+
+    subscript(value: PropertyValue) -> ManagedObject? {
+        guard let object = found[value] ?? inserted[value], !object.isDeleted, !object.isDetached else { return nil }
+        return object
+    }
+
+    /// Notes an object that the import inserted.
+    func insert(_ object: ManagedObject, _ value: PropertyValue) { inserted[value] = object }
+
+    func want(_ value: PropertyValue) {
+        if found[value] == nil, inserted[value] == nil { wanted.append(value) }
+    }
+
+    /// Finds the wanted objects: unique texts by the index of the key, others in one fetch.
+    func load() throws {
+        guard !wanted.isEmpty else { return }
+        defer { wanted.removeAll(keepingCapacity: true) }
+        let rest = try context.lookUp(type, key.nameID, wanted, value: { $0 }) { value, object in found[value] = object }
+        guard !rest.isEmpty else { return }
+        let values = PropertyValue.array(Array(Set(rest)))
+        let predicate = FetchPredicate(node: .comparison(.init(.keyPath(.evaluatedObject, [.name(key.name)]), .in, .constant(values))))
+        for object in try context.fetch(FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)) {
+            let value = object.currentValue(of: key)
+            if found[value] == nil { found[value] = object }
+        }
+    }
+
+    /// Forgets the saved objects of a portion.
+    func endPortion() { found.removeAll(keepingCapacity: true) }
+
+    /// Forgets all objects: they are saved, and the next portion finds them.
+    func endSave() {
+        endPortion()
+        inserted.removeAll(keepingCapacity: true)
+    }
+}

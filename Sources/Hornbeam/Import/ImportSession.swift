@@ -1,0 +1,184 @@
+internal import Foundation
+internal import HornbeamModel
+
+/// An import into one context: converts rows, finds their objects portion by portion, changes them, saves and cleans.
+final class ImportSession<Row> {
+    private let context: ManagedObjectContext
+    private let options: ImportOptions
+    private let owner: ImportOwner?
+    private let compiler: ImportCompiler
+    private let plan: ImportPlan<Row>
+    private let writer: ImportWriter
+    private var report = ImportReport()
+    private var portion: [(number: Int, row: ConvertedRow)] = []
+    private var rowsSinceSave = 0
+    private var seen = SeenObjects()
+
+    /// The number of rows whose objects are found by one fetch.
+    private static var portionSize: Int { 2000 }
+
+    /// - Throws: `unsupportedRequest` for a context with changes; the errors of the mapping.
+    init<Object: ManagedObject>(
+        _ context: ManagedObjectContext, _ mapping: ImportMapping<Object, Row>, _ options: ImportOptions, _ owner: ImportOwner?
+    ) throws {
+        if options.saving != .byCaller, context.hasChanges {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "The context has unsaved changes, which the import would save or lose with its own. Save them first, or import with saving: .byCaller.")
+        }
+        self.context = context
+        self.options = options
+        self.owner = owner
+        compiler = ImportCompiler(context)
+        plan = try compiler.plan(mapping)
+        writer = ImportWriter(context, owner)
+        try owner?.check(plan.target.entity)
+    }
+
+    /// Runs the body; after an error, the context has no changes of the import, unless the caller saves.
+    func run<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            if options.saving != .byCaller { context.rollback() }
+            throw error
+        }
+    }
+
+    // MARK: Rows
+
+    /// Imports all rows of a source.
+    func importAll(_ source: ImportSource<Row>, isCancelled: Flag? = nil) throws {
+        if let total = source.total { options.progress?.totalUnitCount = total }
+        var number = 0
+        while let next = try source.next() {
+            number += 1
+            try add(next, number: source.number?() ?? number)
+            guard number % 256 == 0 else { continue }
+            if isCancelled?.isRaised == true { throw CancellationError() }
+            try note(source.completed?() ?? Int64(number))
+        }
+        if source.total == nil { options.progress?.totalUnitCount = Int64(number) }
+        try note(source.total ?? Int64(number))
+    }
+
+    /// - Throws: `CancellationError` after a cancellation.
+    func note(_ completed: Int64) throws {
+        if options.progress?.isCancelled == true || Task.isCancelled { throw CancellationError() }
+        options.progress?.completedUnitCount = completed
+    }
+
+    /// Adds a row, or the error of reading it.
+    func add(_ row: Result<Row, HornbeamError>, number: Int) throws {
+        do {
+            portion.append((number, try plan.convert(try row.get())))
+        } catch {
+            seen.isIncomplete = true
+            try refuse(number, error)
+        }
+        if portion.count >= min(Self.portionSize, saveInterval) { try writePortion() }
+    }
+
+    private var saveInterval: Int {
+        if case .every(let count) = options.saving { max(1, count) } else { .max }
+    }
+
+    private func writePortion() throws {
+        guard !portion.isEmpty else { return }
+        for (_, row) in portion { writer.gather(row, plan.target) }
+        for lookup in compiler.lookups { try lookup.load() }
+        for (number, row) in portion {
+            do {
+                let written = try writer.write(row, plan.target)
+                count(written.outcome)
+                if options.cleaning != nil { seen.add(written.object) }
+            } catch {
+                // The object of the row is known to the writer if it exists.
+                if let object = writer.refusedObject { seen.add(object) } else if row.key?.isNull ?? true { seen.isIncomplete = true }
+                try refuse(number, error)
+            }
+        }
+        rowsSinceSave += portion.count
+        portion.removeAll(keepingCapacity: true)
+        if rowsSinceSave >= saveInterval { try save() } else { for lookup in compiler.lookups { lookup.endPortion() } }
+    }
+
+    private func count(_ outcome: ImportWriter.Outcome) {
+        switch outcome {
+        case .inserted: report.inserted += 1
+        case .updated: report.updated += 1
+        case .unchanged: report.unchanged += 1
+        }
+    }
+
+    private func refuse(_ number: Int, _ error: any Error) throws {
+        if error is CancellationError { throw error }
+        let cause = error as? HornbeamError
+            ?? HornbeamError(.validation, "The row was refused by code of the app.", cause: "\(error)", underlyingError: error)
+        guard options.onRefusal == .skip else {
+            var stopping = cause
+            stopping.message = "Row \(number) of the import is refused: \(cause.message)"
+            throw stopping
+        }
+        report.refusedCount += 1
+        if report.refused.count < options.refusedRowsMax { report.refused.append(.init(number: number, error: cause)) }
+    }
+
+    // MARK: The end
+
+    /// Writes the last rows, cleans, and saves.
+    func finish() throws -> ImportReport {
+        try writePortion()
+        if let cleaning = options.cleaning { try clean(cleaning) }
+        if options.saving != .byCaller { try save() }
+        (report.relatedInserted, report.relatedUpdated) = (writer.relatedInserted, writer.relatedUpdated)
+        return report
+    }
+
+    private func save() throws {
+        rowsSinceSave = 0
+        if context.hasChanges { try context.save() }
+        seen.settle()
+        for lookup in compiler.lookups { lookup.endSave() }
+        context.sweepIfDue()
+    }
+
+    private func clean(_ cleaning: ImportCleaning) throws {
+        guard !seen.isIncomplete else { return report.cleaning = .unsafe }
+        report.cleaned = try candidates(cleaning.scope)
+        if cleaning.isDryRun { return report.cleaning = .dryRun }
+        guard try cleaning.allows(report.cleaned) else { return report.cleaning = .stopped }
+        for id in report.cleaned { context.delete(context.object(with: id)) }
+        report.deleted = report.cleaned.count
+        report.cleaning = .done
+    }
+
+    private func candidates(_ scope: ImportCleaning.Scope) throws -> [ManagedObjectID] {
+        seen.settle()
+        var request = FetchRequest<ManagedObject>(entityName: plan.target.entity.name)
+        if case .matching(let predicate) = scope { request.predicate = predicate }
+        let found = try context.fetchIDs(request).filter { !seen.ids.contains($0) }
+        guard let owner else { return found }
+        let members = Set(owner.members)
+        return found.filter(members.contains)
+    }
+}
+
+/// The objects that rows of an import named.
+private struct SeenObjects {
+    private(set) var ids: Set<ManagedObjectID> = []
+    /// The objects since the last save, whose IDs may be temporary.
+    private var recent: [ManagedObject] = []
+    /// True when the object of a row is unknown.
+    var isIncomplete = false
+
+    mutating func add(_ object: ManagedObject) {
+        if object.isInserted { recent.append(object) } else { ids.insert(object.objectID) }
+    }
+
+    /// Takes the IDs after a save, or before the cleaning of one that is saved later.
+    mutating func settle() {
+        for object in recent { ids.insert(object.objectID) }
+        recent.removeAll { !$0.isInserted }
+    }
+}

@@ -1,0 +1,212 @@
+internal import Foundation
+internal import HornbeamModel
+
+/// Reads JSON as property values: whole numbers as integers, others as doubles, whole numbers beyond 64 bits as decimals.
+struct JSONParser {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var place = 0
+    private var depth = 0
+
+    private static let depthMax = 128
+
+    /// The row of a JSON object.
+    ///
+    /// - Throws: `typeMismatch` for other JSON, and for bytes that are no JSON.
+    static func row(_ slice: ArraySlice<UInt8>) throws -> ImportRow {
+        guard case .dictionary(let row) = try value(slice) else { throw HornbeamError(.typeMismatch, "The row is no JSON object.") }
+        return row
+    }
+
+    /// The value of JSON.
+    ///
+    /// - Throws: `typeMismatch` for bytes that are no JSON.
+    static func value(_ slice: ArraySlice<UInt8>) throws -> PropertyValue {
+        try slice.withUnsafeBufferPointer { bytes in
+            var parser = JSONParser(bytes)
+            let value = try parser.value()
+            parser.skipSpace()
+            guard parser.place == bytes.count else { throw parser.fault("has text after its value") }
+            return value
+        }
+    }
+
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+
+    private mutating func skipSpace() {
+        while place < bytes.count, bytes[place].isSpace { place += 1 }
+    }
+
+    private mutating func skip(_ byte: UInt8) -> Bool {
+        skipSpace()
+        guard next == byte else { return false }
+        place += 1
+        return true
+    }
+
+    private func fault(_ what: String) -> HornbeamError {
+        HornbeamError(.typeMismatch, "The JSON of the row \(what), at byte \(place).")
+    }
+
+    // MARK: Values
+
+    private mutating func value() throws -> PropertyValue {
+        skipSpace()
+        switch next {
+        case UInt8(ascii: "{"): return try nested { try $0.object() }
+        case UInt8(ascii: "["): return try nested { try $0.list() }
+        case UInt8(ascii: "\""): return .string(try text())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case nil: throw fault("ends early")
+        default: return try number()
+        }
+    }
+
+    private mutating func nested(_ body: (inout JSONParser) throws -> PropertyValue) throws -> PropertyValue {
+        guard depth < Self.depthMax else { throw fault("is nested more than \(Self.depthMax) deep") }
+        depth += 1
+        defer { depth -= 1 }
+        place += 1
+        return try body(&self)
+    }
+
+    private mutating func object() throws -> PropertyValue {
+        var row: ImportRow = [:]
+        if skip(UInt8(ascii: "}")) { return .dictionary(row) }
+        row.reserveCapacity(8)
+        repeat {
+            skipSpace()
+            guard next == UInt8(ascii: "\"") else { throw fault("has no name where one must be") }
+            let name = try text()
+            guard skip(UInt8(ascii: ":")) else { throw fault("has a name without a value") }
+            row[name] = try value()
+        } while skip(UInt8(ascii: ","))
+        guard skip(UInt8(ascii: "}")) else { throw fault("has an object without an end") }
+        return .dictionary(row)
+    }
+
+    private mutating func list() throws -> PropertyValue {
+        var list: [PropertyValue] = []
+        if skip(UInt8(ascii: "]")) { return .array(list) }
+        repeat { list.append(try value()) } while skip(UInt8(ascii: ","))
+        guard skip(UInt8(ascii: "]")) else { throw fault("has a list without an end") }
+        return .array(list)
+    }
+
+    private mutating func word(_ word: StaticString, _ value: PropertyValue) throws -> PropertyValue {
+        let end = place + word.utf8CodeUnitCount
+        guard end <= bytes.count, bytes[place..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        else { throw fault("has an unknown word") }
+        place = end
+        return value
+    }
+
+    private mutating func number() throws -> PropertyValue {
+        let start = place
+        var isWhole = true
+        while let byte = next {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): break
+            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"): isWhole = false
+            default: return try number(start, isWhole)
+            }
+            place += 1
+        }
+        return try number(start, isWhole)
+    }
+
+    private func number(_ start: Int, _ isWhole: Bool) throws -> PropertyValue {
+        let text = String(decoding: bytes[start..<place], as: UTF8.self)
+        if isWhole {
+            if let number = Int64(text) { return .int(number) }
+            if text.count > 1, text.dropFirst().allSatisfy({ $0.isNumber }), let number = Decimal(string: text) { return .decimal(number) }
+        } else if let number = Double(text), number.isFinite {
+            return .double(number)
+        }
+        throw fault("has no value where one must be")
+    }
+
+    // MARK: Texts
+
+    private mutating func text() throws -> String {
+        place += 1
+        let start = place
+        while let byte = next, byte != UInt8(ascii: "\\") {
+            if byte == UInt8(ascii: "\"") {
+                defer { place += 1 }
+                return try string(bytes[start..<place])
+            }
+            guard byte >= 0x20 else { throw fault("has a control character in a text") }
+            place += 1
+        }
+        return try escapedText(from: start)
+    }
+
+    private func string(_ part: Slice<UnsafeBufferPointer<UInt8>>) throws -> String {
+        guard let text = String(validating: part, as: UTF8.self) else { throw fault("has a text that is no UTF-8") }
+        return text
+    }
+
+    private mutating func escapedText(from start: Int) throws -> String {
+        var text = try string(bytes[start..<place])
+        while let byte = next {
+            if byte == UInt8(ascii: "\"") {
+                place += 1
+                return text
+            }
+            if byte == UInt8(ascii: "\\") {
+                place += 1
+                text.unicodeScalars.append(try escape())
+                continue
+            }
+            let part = place
+            while let byte = next, byte != UInt8(ascii: "\\"), byte != UInt8(ascii: "\"") {
+                guard byte >= 0x20 else { throw fault("has a control character in a text") }
+                place += 1
+            }
+            text += try string(bytes[part..<place])
+        }
+        throw fault("has a text without an end")
+    }
+
+    private mutating func escape() throws -> Unicode.Scalar {
+        guard let byte = next else { throw fault("has a text without an end") }
+        place += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return try scalar()
+        default: throw fault("has an unknown escape")
+        }
+    }
+
+    /// The character of one `\u`, or of two for one beyond 16 bits.
+    private mutating func scalar() throws -> Unicode.Scalar {
+        let high = try unit()
+        if let scalar = Unicode.Scalar(high) { return scalar }
+        guard UTF16.isLeadSurrogate(UInt16(high)), next == UInt8(ascii: "\\") else { throw fault("has half of a character") }
+        place += 1
+        guard next == UInt8(ascii: "u") else { throw fault("has half of a character") }
+        place += 1
+        let low = try unit()
+        guard UTF16.isTrailSurrogate(UInt16(low)), let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)) else {
+            throw fault("has half of a character")
+        }
+        return scalar
+    }
+
+    private mutating func unit() throws -> UInt32 {
+        guard place + 4 <= bytes.count,
+            let unit = UInt32(String(decoding: bytes[place..<(place + 4)], as: UTF8.self), radix: 16), bytes[place] != UInt8(ascii: "+")
+        else { throw fault("has an unknown escape") }
+        place += 4
+        return unit
+    }
+}

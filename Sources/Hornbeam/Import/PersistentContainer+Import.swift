@@ -1,0 +1,98 @@
+internal import HornbeamModel
+
+/// Imports on a background thread, with a context of their own.
+extension PersistentContainer {
+    /// Imports the rows of a source on a background thread (SEED-5).
+    ///
+    /// ```swift
+    /// let report = try await container.importRows(from: .jsonLines(url), with: books, options: ImportOptions(saving: .every(5000)))
+    /// ```
+    /// - Parameters:
+    ///   - source: Made on the background thread.
+    ///   - mapping: The mapping of the rows.
+    ///   - options: The options, made on the background thread.
+    /// - Throws: The errors of `importRows` of a context. Cancelling the task ends the import with `CancellationError`.
+    @discardableResult
+    public func importRows<Object: ManagedObject, Row>(
+        from source: @autoclosure @escaping @Sendable () throws -> ImportSource<Row>, with mapping: ImportMapping<Object, Row>,
+        options: @autoclosure @escaping @Sendable () -> ImportOptions = ImportOptions()
+    ) async throws -> ImportReport {
+        let isCancelled = Flag()
+        return try await withTaskCancellationHandler {
+            try await performBackgroundTask { context in
+                let source = try source()
+                let session = try ImportSession(context, mapping, options(), nil)
+                return try session.run {
+                    try session.importAll(source, isCancelled: isCancelled)
+                    return try session.finish()
+                }
+            }
+        } onCancel: {
+            _ = isCancelled.raise()
+        }
+    }
+
+    /// Imports the rows of an asynchronous sequence, such as lines of a network connection that the app decodes (SEED-5).
+    ///
+    /// Memory holds the rows since the last save; the sequence waits while rows are written.
+    /// - Throws: The errors of `importRows` of a context, and of the sequence, which count as an error of the import. `CancellationError`
+    ///   when the task was cancelled.
+    @discardableResult
+    public func importRows<Object: ManagedObject, Row: Sendable, Rows: AsyncSequence & Sendable>(
+        from rows: Rows, with mapping: ImportMapping<Object, Row>,
+        options: @autoclosure @escaping @Sendable () -> ImportOptions = ImportOptions()
+    ) async throws -> ImportReport where Rows.Element == Row {
+        let importer = try await StreamImporter(self, mapping, options)
+        do {
+            var portion: [Row] = []
+            for try await row in rows {
+                portion.append(row)
+                guard portion.count == 500 else { continue }
+                try await importer.add(portion)
+                portion.removeAll(keepingCapacity: true)
+            }
+            try Task.checkCancellation()
+            try await importer.add(portion)
+            return try await importer.finish()
+        } catch {
+            await importer.stop()
+            throw error
+        }
+    }
+}
+
+/// An import whose rows arrive over time, on a context of its own.
+private actor StreamImporter<Row: Sendable> {
+    private let executor = ContextExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    private let context: ManagedObjectContext
+    private var session: ImportSession<Row>?
+    private var count = 0
+
+    init<Object: ManagedObject>(
+        _ container: PersistentContainer, _ mapping: ImportMapping<Object, Row>, _ options: @Sendable () -> ImportOptions
+    ) async throws {
+        context = container.newContext()
+        session = try ImportSession(context, mapping, options(), nil)
+    }
+
+    func add(_ rows: [Row]) throws {
+        guard let session else { return }
+        for row in rows {
+            count += 1
+            try session.add(.success(row), number: count)
+        }
+        try session.note(Int64(count))
+    }
+
+    func finish() throws -> ImportReport {
+        guard let session else { return ImportReport() }
+        return try session.finish()
+    }
+
+    /// Discards what is not saved.
+    func stop() {
+        context.rollback()
+        session = nil
+    }
+}

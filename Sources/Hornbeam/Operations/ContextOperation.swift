@@ -1,0 +1,71 @@
+public import Foundation
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// Work with a context on an `OperationQueue`, with its dependencies and cancellation (ASY-4).
+///
+/// ```swift
+/// final class CountBooks: ContextOperation<Int>, @unchecked Sendable {
+///     override func performWork(in context: ManagedObjectContext) throws -> Int { try context.count(Book.self) }
+/// }
+/// ```
+/// `performWork` runs on a thread of the queue with a context of its own, which is saved when it returns, unless the operation was cancelled.
+/// The same without a queue is `try await container.write { context in … }`.
+open class ContextOperation<Output: Sendable>: Operation, @unchecked Sendable {  // Its mutable field is guarded.
+    /// The container of the contexts.
+    public let container: PersistentContainer
+    private let work: (@Sendable (ManagedObjectContext) throws -> Output)?
+    private let outcome = Guarded<Result<Output, any Error>?>(nil)
+
+    /// An operation of a subclass that overrides `performWork(in:)`.
+    public init(in container: PersistentContainer) {
+        self.container = container
+        work = nil
+    }
+
+    /// An operation that runs a closure.
+    public init(in container: PersistentContainer, _ work: @escaping @Sendable (ManagedObjectContext) throws -> Output) {
+        self.container = container
+        self.work = work
+    }
+
+    /// The result, or the error of the work or of the save; `CancellationError` after a cancellation; nil until the operation has ended.
+    public final var result: Result<Output, any Error>? { outcome.withLock(\.self) }
+
+    /// The result of the operation.
+    ///
+    /// - Throws: Its error; `unsupportedRequest` when the operation has not ended.
+    public final func get() throws -> Output {
+        guard let result else {
+            throw HornbeamError(.unsupportedRequest, "The operation has not ended. Wait for it, or depend on it.")
+        }
+        return try result.get()
+    }
+
+    /// Does the work with a new context. Override it, unless the operation has a closure.
+    ///
+    /// Nothing is saved when it throws, or when the operation is cancelled before the save.
+    open func performWork(in context: ManagedObjectContext) throws -> Output {
+        guard let work else { misuse("\(type(of: self)) has no work. Override performWork(in:).") }
+        return try work(context)
+    }
+
+    /// Called once, after the save or the failure, on the thread of the operation. The default does nothing.
+    open func finish(_ result: Result<Output, any Error>) {}
+
+    /// Runs the work. Called by the queue.
+    public final override func main() {
+        let result = Result { try run() }
+        outcome.withLock { $0 = result }
+        finish(result)
+    }
+
+    private func run() throws -> Output {
+        guard !isCancelled else { throw CancellationError() }
+        return try container.write { context in
+            let output = try performWork(in: context)
+            if isCancelled { throw CancellationError() }
+            return output
+        }
+    }
+}

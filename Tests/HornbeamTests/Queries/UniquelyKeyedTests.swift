@@ -1,0 +1,105 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Objects by their unique keys.
+@Suite struct UniquelyKeyedTests {
+    @Test("SEED-1: an insert sets the key and calls the closure; a closure that throws leaves no object", arguments: Setting.contexts)
+    func insertWithKey(setting: Setting) throws {
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        let author = try context.insert(ShelfAuthor.self, key: "Mary Shelley") { $0.born = 1797 }
+        #expect(author.name == "Mary Shelley" && author.born == 1797 && author.isInserted)
+        #expect(throws: CancellationError.self) { try context.insert(ShelfAuthor.self, key: "nobody") { _ in throw CancellationError() } }
+        #expect(context.insertedObjects == [author])
+        try context.save()
+    }
+
+    @Test("SEED-1: the save refuses a second object with the key", arguments: StoreKind.allCases)
+    func secondInsert(kind: StoreKind) throws {
+        let context = try Shelves.stack(kind).newContext()
+        try context.insert(ShelfBook.self, key: 1) { $0.title = "one" }
+        try context.insert(ShelfBook.self, key: 1) { $0.title = "again" }
+        #expect(hornbeamError { try context.save() } != nil)
+    }
+
+    @Test("SEED-2: an object is found by its key, saved or not; nil when there is none", arguments: Setting.contexts)
+    func objectByKey(setting: Setting) throws {
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        let book = Shelves.book(7, in: context)
+        #expect(try context.object(ShelfBook.self, key: 7) === book)
+        try context.save()
+        #expect(try context.object(ShelfBook.self, key: 7) === book)
+        #expect(try context.object(ShelfBook.self, key: 8) == nil)
+        #expect(try context.object(ShelfAuthor.self, key: "") == nil)
+    }
+
+    @Test("SEED-3: an upsert finds or makes the object, and configures it either way", arguments: Setting.contexts)
+    func upsertByKey(setting: Setting) throws {
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        let made = try context.upsert(ShelfBook.self, key: 7) { $0.title = "first" }
+        #expect(made.isInserted && made.isbn == 7 && made.title == "first")
+        try context.save()
+        let found = try context.upsert(ShelfBook.self, key: 7) { $0.title = "second" }
+        #expect(found === made && made.title == "second" && !made.isInserted)
+        #expect(throws: CancellationError.self) { try context.upsert(ShelfBook.self, key: 7) { _ in throw CancellationError() } }
+        #expect(throws: CancellationError.self) { try context.upsert(ShelfBook.self, key: 8) { _ in throw CancellationError() } }
+        #expect(try context.count(ShelfBook.self) == 1)
+    }
+
+    @Test("SEED-4: many keys are looked up at once; missing ones are absent, or made", arguments: Setting.contexts)
+    func manyKeys(setting: Setting) throws {
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        for isbn in 0..<50 { Shelves.book(isbn, in: context, "book \(isbn)") }
+        try context.save()
+        Shelves.book(100, in: context)
+        context.delete(try #require(try context.object(ShelfBook.self, key: 3)))
+        let found = try context.objects(ShelfBook.self, keys: [1, 2, 3, 2, 77, 100])
+        #expect(Set(found.keys) == [1, 2, 100])
+        for (key, book) in found { #expect(book.isbn == key) }
+        var filled: [Int] = []
+        let all = try context.upsert(ShelfBook.self, keys: [78, 1, 77, 78]) { book in
+            filled.append(book.isbn)
+            book.title = "new"
+        }
+        #expect(filled == [78, 77] && Set(all.keys) == [1, 77, 78])
+        #expect(all[1]?.title == "book 1" && all[78]?.title == "new")
+        try context.save()
+        #expect(try context.objects(ShelfBook.self, keys: []).isEmpty)
+        #expect(try context.count(ShelfBook.self) == 52)
+    }
+
+    @Test("SEED-4: an upsert of many merges with an object that another context saved first", arguments: StoreKind.allCases)
+    func concurrentUpserts(kind: StoreKind) throws {
+        let stack = try Shelves.stack(kind)
+        let (one, other) = (stack.newContext(), stack.newContext())
+        _ = try one.upsert(ShelfAuthor.self, keys: ["a", "b"])
+        _ = try other.upsert(ShelfAuthor.self, keys: ["b", "c"])
+        try one.save()
+        try other.save()
+        #expect(try stack.newContext().fetch(ShelfAuthor.self) { $0 = $0.inDefaultOrder() }.map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test("SEED-4: an attribute without a constraint is refused for upserts")
+    func withoutConstraint() throws {
+        let context = try Shelves.stack(.inMemory).newContext()
+        let error = hornbeamError { _ = try context.upsert(ShelfBook.self, where: ShelfBook.title, in: ["a"]) }
+        #expect(error?.code == .unsupportedRequest)
+        #expect(try context.objects(ShelfBook.self, where: ShelfBook.title, in: ["a"]).isEmpty)
+    }
+
+    @Test("SEED-8, SEED-9, FET-3: fetch, first, exists, count and deletion by class", arguments: Setting.contexts)
+    func byClass(setting: Setting) throws {
+        let context = setting.context(of: try Shelves.stack(setting.kind))
+        for name in ["c", "a", "d", "b"] { try context.insert(ShelfAuthor.self, key: name) { $0.born = name == "d" ? nil : 1800 } }
+        let names = try context.fetch(ShelfAuthor.self) { $0 = $0.where { $0.born == 1800 }.inDefaultOrder().limit(2) }.map(\.name)
+        #expect(names == ["a", "b"])
+        #expect(try context.fetch(ShelfAuthor.self).count == 4)
+        #expect(try context.first(ShelfAuthor.self) { $0.born == nil }?.name == "d")
+        #expect(try context.exists(ShelfAuthor.self) { $0.name == "b" })
+        #expect(try context.count(ShelfAuthor.self) == 4)
+        #expect(try context.delete(ShelfAuthor.self) { $0.name == "b" || $0.name == "c" } == 2)
+        #expect(try context.deleteAll(ShelfAuthor.self) == 2)
+        try context.save()
+        #expect(try context.count(ShelfAuthor.self) == 0)
+    }
+}
