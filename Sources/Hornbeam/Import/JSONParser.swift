@@ -1,8 +1,9 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// Reads JSON as property values: whole numbers as integers, others as doubles, whole numbers beyond 64 bits as decimals.
-struct JSONParser {
+/// Reads JSON as property values: whole numbers as integers, others as doubles, whole numbers beyond 64 bits as decimals. Safe: it exists only
+/// while the caller lends the bytes.
+@safe struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var place = 0
     private var depth = 0
@@ -21,8 +22,8 @@ struct JSONParser {
     ///
     /// - Throws: `typeMismatch` for bytes that are no JSON.
     static func value(_ slice: ArraySlice<UInt8>) throws -> PropertyValue {
-        try slice.withUnsafeBufferPointer { bytes in
-            var parser = JSONParser(bytes)
+        unsafe try slice.withUnsafeBufferPointer { bytes in
+            var parser = unsafe JSONParser(bytes)
             let value = try parser.value()
             parser.skipSpace()
             guard parser.place == bytes.count else { throw parser.fault("has text after its value") }
@@ -30,12 +31,12 @@ struct JSONParser {
         }
     }
 
-    private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+    private init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = unsafe bytes }
 
-    private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+    private var next: UInt8? { unsafe place < bytes.count ? bytes[place] : nil }
 
     private mutating func skipSpace() {
-        while place < bytes.count, bytes[place].isSpace { place += 1 }
+        while unsafe place < bytes.count, unsafe bytes[place].isSpace { place += 1 }
     }
 
     private mutating func skip(_ byte: UInt8) -> Bool {
@@ -98,7 +99,7 @@ struct JSONParser {
 
     private mutating func word(_ word: StaticString, _ value: PropertyValue) throws -> PropertyValue {
         let end = place + word.utf8CodeUnitCount
-        guard end <= bytes.count, bytes[place..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+        guard unsafe end <= bytes.count, unsafe bytes[place..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
         else { throw fault("has an unknown word") }
         place = end
         return value
@@ -119,7 +120,7 @@ struct JSONParser {
     }
 
     private func number(_ start: Int, _ isWhole: Bool) throws -> PropertyValue {
-        let text = String(decoding: bytes[start..<place], as: UTF8.self)
+        let text = unsafe String(decoding: bytes[start..<place], as: UTF8.self)
         if isWhole {
             if let number = Int64(text) { return .int(number) }
             if text.count > 1, text.dropFirst().allSatisfy({ $0.isNumber }), let number = Decimal(string: text) { return .decimal(number) }
@@ -137,7 +138,7 @@ struct JSONParser {
         while let byte = next, byte != UInt8(ascii: "\\") {
             if byte == UInt8(ascii: "\"") {
                 defer { place += 1 }
-                return try string(bytes[start..<place])
+                return unsafe try string(bytes[start..<place])
             }
             guard byte >= 0x20 else { throw fault("has a control character in a text") }
             place += 1
@@ -146,12 +147,12 @@ struct JSONParser {
     }
 
     private func string(_ part: Slice<UnsafeBufferPointer<UInt8>>) throws -> String {
-        guard let text = String(validating: part, as: UTF8.self) else { throw fault("has a text that is no UTF-8") }
+        guard let text = unsafe String(validating: part, as: UTF8.self) else { throw fault("has a text that is no UTF-8") }
         return text
     }
 
     private mutating func escapedText(from start: Int) throws -> String {
-        var text = try string(bytes[start..<place])
+        var text = unsafe try string(bytes[start..<place])
         while let byte = next {
             if byte == UInt8(ascii: "\"") {
                 place += 1
@@ -167,7 +168,7 @@ struct JSONParser {
                 guard byte >= 0x20 else { throw fault("has a control character in a text") }
                 place += 1
             }
-            text += try string(bytes[part..<place])
+            unsafe text += try string(bytes[part..<place])
         }
         throw fault("has a text without an end")
     }
@@ -203,8 +204,8 @@ struct JSONParser {
     }
 
     private mutating func unit() throws -> UInt32 {
-        guard place + 4 <= bytes.count,
-            let unit = UInt32(String(decoding: bytes[place..<(place + 4)], as: UTF8.self), radix: 16), bytes[place] != UInt8(ascii: "+")
+        guard unsafe place + 4 <= bytes.count,
+            let unit = unsafe UInt32(String(decoding: bytes[place..<(place + 4)], as: UTF8.self), radix: 16), unsafe bytes[place] != UInt8(ascii: "+")
         else { throw fault("has an unknown escape") }
         place += 4
         return unit

@@ -21,14 +21,14 @@ extension ManagedObject {
                 guard bytes.count == wanted.count, let start = bytes.baseAddress, let other = wanted.baseAddress else {
                     return bytes.count == wanted.count
                 }
-                return memcmp(start, other, bytes.count) == 0
+                return unsafe memcmp(start, other, bytes.count) == 0
             }
             if let held = borrowedText(property.nameID) {
-                defer { held.giveBack() }
-                return isWanted(held.bytes)
+                defer { held.endBorrowing() }
+                return unsafe isWanted(held.bytes)
             }
             var isEqual = false
-            withStoredUTF8(property.nameID) { bytes in isEqual = bytes.map(isWanted) ?? false }
+            unsafe withStoredUTF8(property.nameID) { bytes in isEqual = unsafe bytes.map(isWanted) ?? false }
             return isEqual
         }
     }

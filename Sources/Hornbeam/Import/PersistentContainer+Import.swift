@@ -64,7 +64,7 @@ extension PersistentContainer {
 /// An import whose rows arrive over time, on a context of its own.
 private actor StreamImporter<Row: Sendable> {
     private let executor = ContextExecutor()
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
     private let context: ManagedObjectContext
     private var session: ImportSession<Row>?
     private var count = 0

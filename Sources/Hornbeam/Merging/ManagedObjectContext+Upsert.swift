@@ -91,7 +91,7 @@ extension ManagedObjectContext {
         throw HornbeamError(
             .unsupportedRequest,
             "\(entity.name) has no uniqueness constraint on \(keys.sorted().joined(separator: ", ")), which an upsert "
-                + "goes by. Declare one, or fetch and insert.",
+                + "requires. Declare one, or fetch and insert.",
             entity: entity.name)
     }
 

@@ -116,21 +116,21 @@ private let isMainQueue = DispatchSpecificKey<Bool>()
 
 private let signalPipe: (read: Int32, write: Int32) = {
     var ends: [Int32] = [-1, -1]
-    require(pipe(&ends) == 0, "The process has no file descriptor left for the pipe of signals.")
+    unsafe require(pipe(&ends) == 0, "The process has no file descriptor left for the pipe of signals.")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
 }()
 
 private func noteSignal(_ number: Int32) {
     var byte = UInt8(truncatingIfNeeded: number)
-    _ = write(signalPipe.write, &byte, 1)
+    _ = unsafe write(signalPipe.write, &byte, 1)
 }
 
 /// The next signal; waits for it.
 private func nextSignal() -> Int32? {
     var byte: UInt8 = 0
     while true {
-        let count = read(signalPipe.read, &byte, 1)
+        let count = unsafe read(signalPipe.read, &byte, 1)
         if count == 1 { return Int32(byte) }
         if count < 0, errno == EINTR { continue }
         return nil
