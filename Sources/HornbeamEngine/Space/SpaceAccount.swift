@@ -17,7 +17,7 @@ struct FileTable: Sendable, Equatable {
 
         /// Counts a page that is born in the file. A version needed the file since then, even if the page is dead again.
         mutating func gain(_ bytes: Int) {
-            assert(bytes > 0, "A page takes bytes.")
+            assert(bytes >= 0, "A page takes bytes.")
         live += Int64(bytes)
             emptySince = .max
         }
