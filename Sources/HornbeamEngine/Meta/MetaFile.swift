@@ -80,7 +80,6 @@ package final class MetaFile: Sendable {
             assert(previous.map { $0.state.store == state.store && $0.state.salt == state.salt } ?? true, "A store keeps its identity.")
             assert(state.log.position >= previous?.state.log.position ?? .zero, "A checkpoint never moves back in the log.")
             assert(state.nextPageFile >= previous?.state.nextPageFile ?? .first, "Numbers of page files are not used again.")
-            assert(state.nextObjectKey >= previous?.state.nextObjectKey ?? 0, "Object keys are not used again.")
             var block = MetaBlock(state: state, previousCheck: previous?.check ?? 0)
             var bytes = [UInt8](repeating: 0, count: MetaBlock.bytes)
             block.check = unsafe bytes.withMutableBytes { unsafe block.encode(into: $0, slot: slot) }

@@ -149,7 +149,8 @@ package final class PageFiles: Sendable {
         }
         state.withLock { state in
             state.makeRoom()
-            assert(state.entries[number] == nil, "The number of a page file is used once.")
+            // A thread that lists the folder may have opened the new file for reading.
+            assert(state.entries[number]?.appender == nil, "The number of a page file is used once.")
             state.entries[number] = Entry(file: file, appender: appender)
         }
         return (number, file)

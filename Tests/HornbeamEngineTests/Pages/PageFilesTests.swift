@@ -1,3 +1,4 @@
+import HornbeamThreads
 import Testing
 @testable import HornbeamEngine
 
@@ -185,5 +186,21 @@ struct PageBench {
         #expect(bytes == payload)
         #expect(info.heading.checkpoint == 100 && info.heading.tree == PageBench.heading.tree)
         #expect(try bench.read(old).bytes == payload)
+    }
+
+    @Test("a file may be opened for reading, by a thread that lists the folder, before its appender has it", arguments: 0..<12)
+    func aNewFileMayBeListed(point: Int) throws {
+        let bench = try PageBench(on: SimulatedDisk())
+        let references = Guarded<[PageReference]>([])
+        let appending = Interleaving.Part("append") {
+            let reference = try bench.append(PageBench.payload(1, count: 100), to: bench.files.makeAppender())
+            references.withLock { $0.append(reference) }
+        }
+        let listing = Interleaving.Part("list") { _ = try bench.files.files() }
+        let schedule = Schedule(preemptions: [Schedule.Preemption(point: point, target: 1)], seed: 1)
+        let result = Interleaving(schedule).run([appending, listing])
+        #expect(result.stuck == nil && result.failures.isEmpty, "schedule \(schedule)")
+        let named = references.withLock(\.self).map(\.file)
+        #expect(try bench.files.files().map(\.number) == named)
     }
 }
