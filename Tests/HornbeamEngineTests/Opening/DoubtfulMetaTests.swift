@@ -53,7 +53,7 @@ import Testing
         disk.mark(.acknowledged(3))
         for point in disk.operationCount - 30...disk.operationCount {
             let killed = disk.killed(after: point)
-            try oracle.goOn(on: killed, .closes, marking: killed)
+            try oracle.continueAfterFault(on: killed, .closes, marking: killed)
             var enumerator = CrashEnumerator(seed: UInt64(point))
             enumerator.subsetsUpTo = 2
             _ = try enumerator.crash(killed, verify: oracle.judge)

@@ -1,3 +1,4 @@
+import HornbeamSimulation
 import HornbeamThreads
 import Testing
 @testable import HornbeamEngine
@@ -199,7 +200,7 @@ struct PageBench {
         let listing = Interleaving.Part("list") { _ = try bench.files.files() }
         let schedule = Schedule(preemptions: [Schedule.Preemption(point: point, target: 1)], seed: 1)
         let result = Interleaving(schedule).run([appending, listing])
-        #expect(result.stuck == nil && result.failures.isEmpty, "schedule \(schedule)")
+        #expect(result.stopReason == nil && result.failures.isEmpty, "schedule \(schedule)")
         let named = references.withLock(\.self).map(\.file)
         #expect(try bench.files.files().map(\.number) == named)
     }

@@ -134,7 +134,7 @@ import Testing
             try engine.checkpoint()
         }
         let result = Interleaving(schedule).run(parts + [other])
-        if let stuck = result.stuck { return [stuck] }
+        if let stopReason = result.stopReason { return [stopReason] }
         var found = problems.withLock(\.self) + result.failures.map { "\($0.name) failed: \($0.error)" }
         let numbers = given.withLock { $0.keys.sorted() }
         if numbers.count != 8 { found.append("\(numbers.count) numbers for 8 transactions") }
