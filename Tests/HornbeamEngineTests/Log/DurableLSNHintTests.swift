@@ -97,8 +97,8 @@ import Testing
         damaged.damage("s/wal-0000000000000001") { bytes in bytes[4096 + 2 * 4096 + 90] ^= 1 }
         #expect(message { try Engine.open("s", fileSystem: damaged, options: OlderStateTests.options) } == """
             logDamaged: Acknowledged commits between log positions 8192 and 12288 cannot be read: the log ends before the \
-            position that was acknowledged. Nothing was changed. Restore the store from a backup, or salvage what \
-            precedes the damage. [s/wal-0000000000000001]
+            position that was acknowledged. Nothing was changed. Restore the store from a backup, or salvage the \
+            part before the damage. [s/wal-0000000000000001]
             """)
     }
 }

@@ -84,7 +84,7 @@ import Testing
         let (other, _) = try makeDisk([[9, 9, 9], [4, 5, 6]])
         let foreign = other.files[Self.path]!
         disk.damage(Self.path) { $0 = foreign }
-        #expect(try text(disk, references[0]).contains("differs from the check in its reference"))
+        #expect(try text(disk, references[0]).contains("differs from the checksum in its reference"))
     }
 
     @Test func aWrongReadThatPassesIsHealed() throws {
