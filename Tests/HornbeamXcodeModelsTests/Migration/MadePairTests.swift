@@ -62,18 +62,18 @@ import Testing
         Pair(
             description: "a new required attribute",
             obstacles: [
-                "Person.age: There is no value for objects without one: it is new, and required. Give it a default value, or make it optional."
+                "Person.age: Existing objects may have no value for it: it is new, and required. Give it a default value, or make it optional."
             ]
         ) { $0.entities[0].attributes.append(AttributeDescription("age", .integer16)) },
         Pair(
             description: "optional becomes required",
             obstacles: [
-                "House.street: There is no value for objects without one: it was optional and is required now. Give it a default value, or make it optional."
+                "House.street: Existing objects may have no value for it: it was optional and is required now. Give it a default value, or make it optional."
             ]
         ) { $0.entities[1].attributes[0].isOptional = false },
         Pair(
             description: "a to-many becomes a to-one",
-            obstacles: ["House.twins: It was to many and is to one now: which of several objects stays takes code."]
+            obstacles: ["House.twins: It was to many and is to one now: code must choose the object that remains."]
         ) { ($0.entities[1].relationships[2].isToMany, $0.entities[1].relationships[2].maxCount) = (false, 1) },
         Pair(
             description: "an attribute becomes a relationship",
@@ -92,7 +92,7 @@ import Testing
         Pair(
             description: "an entity is split by names",
             obstacles: [
-                "Tent: “Tent” is renamed from “Shed”, and so is another entity. One entity becomes one entity; splitting it takes code."
+                "Tent: “Tent” is renamed from “Shed”, and so is another entity. One entity has one successor; splitting it requires code."
             ]
         ) {
             ($0.entities[2].name, $0.entities[2].renamingIdentifier) = ("Hut", "Shed")
@@ -113,7 +113,7 @@ import Testing
         ) { $0.entities[1].relationships[1].destinationEntityName = "Person" },
         Pair(
             description: "a new inverse to one",
-            obstacles: ["House.shed: Its inverse “house” is new and to one: which of several objects it leads to takes code."]
+            obstacles: ["House.shed: Its inverse “house” is new and to one: code must choose its object."]
         ) {
             $0.entities[1].relationships[1].inverseName = "house"
             $0.entities[2].relationships = [RelationshipDescription("house", to: "House", inverse: "shed")]
