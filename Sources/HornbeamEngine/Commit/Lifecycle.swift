@@ -6,8 +6,9 @@
 //  finishing   no         no      yes      no           yes               closed, when the last checkpoint has ended
 //  closed      no         no      no       no           no                –
 //
-// A failure may come at any stage before the last. From then on only snapshots are allowed, until the store is closed. A transaction that began
-// before the closing may still commit, and a checkpoint that began before a failure may still end.
+// A failure may come at any stage. From then on only snapshots are allowed, and these until the closing begins. A failure after the closing is
+// recorded too: a commit whose sync fails while another thread closes the store is in doubt, and must not report only that the store is closed.
+// A transaction that began before the closing may still commit, and a checkpoint that began before a failure may still end.
 
 import HornbeamThreads
 import Synchronization
@@ -26,7 +27,7 @@ final class Lifecycle: Sendable {
         /// Returns false, and changes nothing, for an event that comes too late or too early.
         mutating func apply(_ event: Event) -> Bool {
             switch (event, stage) {
-            case (.fail, .open), (.fail, .closing), (.fail, .finishing):
+            case (.fail, _):
                 if hasFailed { return false }
                 hasFailed = true
             case (.close, .open): stage = .closing

@@ -43,7 +43,7 @@ import Testing
             case .open: [.fail, .close]
             case .closing: [.fail, .finish]
             case .finishing: [.fail, .end]
-            case .closed: []
+            case .closed: [.fail]
             }
         #expect(accepted == expected)
     }
@@ -58,7 +58,7 @@ import Testing
         for step in 0..<12 {
             let event = Lifecycle.Event.allCases.randomElement(using: &random)!
             let order: [Lifecycle.Event] = [.close, .finish, .end]
-            let isNext = event == .fail ? !past.contains(.fail) && !past.contains(.end) : order.first { !past.contains($0) } == event
+            let isNext = event == .fail ? !past.contains(.fail) : order.first { !past.contains($0) } == event
             let isAccepted = table.apply(event)
             #expect(isAccepted == isNext, "seed \(seed)")
             guard isNext else { continue }
@@ -90,6 +90,16 @@ import Testing
         #expect(!lifecycle.close())
         #expect(lifecycle.refusal(of: .begin)?.message == "First.")
         #expect(lifecycle.refusal(of: .snapshot)?.description == "closed: The store is closed. [s]")
+    }
+
+    @Test func aFailureAfterTheClosingIsStillInDoubt() {
+        let lifecycle = Lifecycle(path: "s")
+        #expect(lifecycle.close())
+        lifecycle.finish()
+        lifecycle.end()
+        #expect(lifecycle.refusal(of: .commit)?.code == .closed)
+        lifecycle.fail(EngineError(.durabilityLost, "The sync failed."))
+        #expect(lifecycle.refusal(of: .commit)?.code == .durabilityLost)
     }
 
     @Test func aCheckpointIsRefusedAfterAFailure() throws {

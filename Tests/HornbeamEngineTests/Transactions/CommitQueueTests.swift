@@ -146,4 +146,9 @@ import Testing
         }
         return found
     }
+
+    @Test func aGroupIsAsDurableAsItsStrongestMember() {
+        #expect(CommitGroup.durability(of: [.lazy(maxDelay: .zero), .full]) == .full)
+        #expect(CommitGroup.durability(of: [.lazy(maxDelay: .seconds(2)), .lazy(maxDelay: .seconds(1))]) == .lazy(maxDelay: .seconds(1)))
+    }
 }
