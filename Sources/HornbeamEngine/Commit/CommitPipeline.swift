@@ -208,6 +208,15 @@ final class CommitPipeline: Sendable {
         }
     }
 
+    /// The round of a version that the caller passes to `wait` once. Throws if commits are refused or if the version was undone.
+    func enter(on base: StoreVersion) throws(EngineError) -> Int {
+        try monitor.withLock { () throws(EngineError) in
+            try lifecycle.require(.commit)
+            guard unsafe state.executed === base else { throw undoneError }
+            return unsafe state.undone.enter()
+        }
+    }
+
     /// Waits until a transaction is written and, with `needsSync`, synced. Leads a batch if there is no leader. Leaves the round.
     func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
         monitor.lock()

@@ -49,7 +49,8 @@ package final class SpaceReserve: Sendable {
 
     /// Creates the reserve if it does not exist and there may be space for it. A failure is not reported: the store works without a reserve.
     ///
-    /// `isUrgent`: the disk is known to be full. If there is no space in this case, the reserve counts as spent.
+    /// `isUrgent`: the disk is known to be full. If there is no space in this case, the reserve counts as spent; after another
+    /// failure it does not.
     func prepare(isUrgent: Bool = false) {
         state.withLock { state in
             guard bytes > 0, state.presence == .absent || state.presence == .leftOver else { return }
@@ -68,7 +69,7 @@ package final class SpaceReserve: Sendable {
                 room.apply(.reserveMade)
             } catch {
                 state.presence = removeFile() ? .absent : .leftOver
-                if isUrgent { room.apply(.reserveSpent) }
+                if isUrgent, error.code == .full { room.apply(.reserveSpent) }
                 state.pause = 500
             }
         }

@@ -180,16 +180,13 @@ package final class Engine: Sendable {
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         try requireOwnProcess()
-        guard transaction.hasChanges else {
-            abort(transaction)
-            return transaction.base.number
-        }
+        let durability = effective(durability)
+        guard transaction.hasChanges else { return try endUnchanged(transaction, durability, steps, isUpkeep: isUpkeep) }
         do throws(EngineError) { try transaction.requireBounds() } catch {
             abort(transaction)
             throw error
         }
         startUpkeep()
-        let durability = effective(durability)
         if durability == .full, !isUpkeep, let number = try commitLogFirst(transaction, steps: steps, published: published) {
             afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
             return number
@@ -234,6 +231,27 @@ package final class Engine: Sendable {
         }
         if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.sharedBytes) }
         return version.number
+    }
+
+    /// Ends a transaction without changes, and returns when the version that it read is as durable as its own changes would be. Until then that
+    /// version may be undone, and with it the reason why nothing had to be changed.
+    private func endUnchanged(
+        _ transaction: WriteTransaction, _ durability: Durability, _ steps: CommitSteps, isUpkeep: Bool
+    ) throws(EngineError) -> TransactionNumber {
+        let base = transaction.base
+        guard !isUpkeep else {
+            abort(transaction)
+            return base.number
+        }
+        let round: Int
+        do throws(EngineError) { round = try core.pipeline.enter(on: base) } catch {
+            abort(transaction)
+            throw error
+        }
+        abort(transaction)
+        steps.executed()
+        try core.pipeline.wait(for: base.number, round: round, needsSync: durability == .full)
+        return base.number
     }
 
     /// Queues an executed transaction. If that fails, undoes the transaction and ends its turn.
@@ -299,8 +317,8 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Existing snapshots remain readable.
     ///
-    /// The engine writes nothing after the call; later commits throw `closed`. Throws `durabilityLost`, and removes nothing, when the store's files
-    /// were removed or replaced.
+    /// The engine writes nothing after the call; later commits throw `closed`. A call while another thread closes the store returns at once.
+    /// Throws `durabilityLost`, and removes nothing, when the store's files were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
         core.pipeline.endThrottling()

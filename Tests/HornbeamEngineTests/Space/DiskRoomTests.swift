@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The state table of the room on the disk.
 @Suite struct DiskRoomTests {
@@ -73,5 +74,19 @@ import Testing
         reserve.end(removes: true)
         reserve.prepare(isUrgent: true)
         #expect(try !disk.exists("s/" + SpaceReserve.fileName))
+    }
+
+    @Test func aFailureThatIsNoFullDiskSpendsNoReserve() throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        try disk.createDirectory("s")
+        let reserve = SpaceReserve(directory: "s", fileSystem: faults, bytes: 1 << 16)
+        faults.add(FaultRule(.fail(.inputOutput), calls: [.write], isSticky: true))
+        reserve.prepare(isUrgent: true)
+        #expect(reserve.room.state == .ample)
+        faults.removeRules()
+        faults.add(FaultRule(.fail(.full), calls: [.write], isSticky: true))
+        reserve.prepare(isUrgent: true)
+        #expect(reserve.room.state == .spent)
     }
 }

@@ -1,0 +1,120 @@
+import HornbeamThreads
+import Testing
+
+@testable import HornbeamEngine
+@testable import HornbeamSimulation
+
+/// Commits of several threads while the log fails: what each thread is told agrees with what an opening finds.
+@Suite struct CommitFaultScheduleTests {
+    private enum Told { case committed, refused, inDoubt }
+
+    private static func store(_ disk: SimulatedDisk, _ faults: FaultInjector) throws -> TestStore {
+        let store = try TestStore(fileSystem: faults)
+        try store.write { _ = try $0.createIndex(named: "t") }
+        return store
+    }
+
+    /// Puts a key unless the store has it, as an insert with a unique key does.
+    private static func putOnce(_ key: UInt8) -> CommitQueue.Work {
+        { transaction in
+            guard let tree = transaction.tree(named: "t"), try transaction.get([key], in: tree) == nil else { return nil }
+            try transaction.put([key], [key], in: tree)
+            return nil
+        }
+    }
+
+    private static func told(_ engine: Engine, _ key: UInt8, isShared: Bool) -> Told {
+        do {
+            _ = try engine.queue.commit(.full, isShared: isShared, begin: engine.begin, putOnce(key))
+            return .committed
+        } catch let failed as FailedCommit {
+            return failed.error.code == .durabilityLost ? .inDoubt : .refused
+        } catch { return .refused }
+    }
+
+    private static func keys(_ disk: SimulatedDisk) throws -> Set<UInt8> {
+        let engine = try TestStore(fileSystem: disk).engine
+        let snapshot = try engine.snapshot()
+        var keys: Set<UInt8> = []
+        try snapshot.index(snapshot.tree(named: "t")!).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
+            keys.insert(key[0])
+            return true
+        }
+        return keys
+    }
+
+    /// The disk after a power failure that loses all bytes that are not synced.
+    private static func afterPowerFailure(_ disk: SimulatedDisk) -> SimulatedDisk {
+        let journal = disk.journal
+        var model = CrashModel(journal)
+        for operation in journal.operations { model.apply(operation) }
+        return SimulatedDisk(model.image([CrashModel.Fate](repeating: .dropped, count: model.pieces.count)))
+    }
+
+    private static func schedule(_ random: inout SplitMix, threads: Int) -> Schedule {
+        let preemptions = (0..<Int.random(in: 0...5, using: &random)).map { _ in
+            Schedule.Preemption(point: Int.random(in: 0..<200, using: &random), target: Int.random(in: 0..<threads, using: &random))
+        }
+        return Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
+    }
+
+    @Test("a sync of the log that fails beside a close: no commit is refused that an opening may find", arguments: 0..<40 as Range<UInt64>)
+    func failedSyncBesideClose(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<4 {
+            let (disk, answers) = (SimulatedDisk(), Guarded<[UInt8: Told]>([:]))
+            let faults = FaultInjector(disk)
+            let engine = try Self.store(disk, faults).engine
+            faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log, after: Int.random(in: 0..<3, using: &random), isSticky: true))
+            let isShared = Bool.random(using: &random)
+            var parts = (0..<3 as Range<UInt8>).map { thread in
+                Interleaving.Part("\(thread)") {
+                    for round in 0..<2 as Range<UInt8> {
+                        let key = thread * 10 + round
+                        let told = Self.told(engine, key, isShared: isShared)
+                        answers.withLock { $0[key] = told }
+                    }
+                }
+            }
+            parts.append(Interleaving.Part("close") { try? engine.close() })
+            let schedule = Self.schedule(&random, threads: 4)
+            let result = Interleaving(schedule).run(parts)
+            #expect(result.stopReason == nil && result.failures.isEmpty, "seed \(seed), schedule \(schedule)")
+            let (killed, lost) = (try Self.keys(disk.copy()), try Self.keys(Self.afterPowerFailure(disk)))
+            for (key, told) in answers.withLock(\.self) {
+                switch told {
+                case .committed: #expect(killed.contains(key) && lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
+                case .refused: #expect(!killed.contains(key) && !lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
+                case .inDoubt: break
+                }
+            }
+        }
+    }
+
+    @Test("work that changes nothing is acknowledged only when what it read is durable", arguments: 0..<40 as Range<UInt64>)
+    func unchangedWorkWaitsForItsBase(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<4 {
+            let (disk, answers) = (SimulatedDisk(), Guarded<[Told]>([]))
+            let faults = FaultInjector(disk)
+            let engine = try Self.store(disk, faults).engine
+            faults.add(
+                FaultRule(.fail(.full), calls: [.write], kind: .log, after: Int.random(in: 0..<2, using: &random), isSticky: Bool.random(using: &random)))
+            let isShared = Bool.random(using: &random)
+            // All put the same key, so all but one change nothing.
+            let parts = (0..<3).map { thread in
+                Interleaving.Part("\(thread)") {
+                    let told = Self.told(engine, 1, isShared: isShared)
+                    answers.withLock { $0.append(told) }
+                }
+            }
+            let schedule = Self.schedule(&random, threads: 3)
+            let result = Interleaving(schedule).run(parts)
+            #expect(result.stopReason == nil && result.failures.isEmpty, "seed \(seed), schedule \(schedule)")
+            let (killed, lost) = (try Self.keys(disk.copy()), try Self.keys(Self.afterPowerFailure(disk)))
+            if answers.withLock({ $0.contains(.committed) }) {
+                #expect(killed == [1] && lost == [1], "seed \(seed), schedule \(schedule)")
+            }
+        }
+    }
+}
