@@ -41,6 +41,7 @@ extension RandomVersion {
         dropIndexes(of: old)
         definition.entities[entity].attributes[place].name = name
         definition.entities[entity].attributes[place].renamingIdentifier = old
+        if isAdded("optional \(old)") { noteAdded("optional \(name)") }
         forEachObject(of: family(definition.entities[entity].name)) { $0.values[name] = $0.values.removeValue(forKey: old) }
         note("rename \(definition.entities[entity].name).\(old) to \(name)")
     }

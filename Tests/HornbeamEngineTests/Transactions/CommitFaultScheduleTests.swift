@@ -17,7 +17,7 @@ import Testing
     /// Puts a key unless the store has it, as an insert with a unique key does.
     private static func putOnce(_ key: UInt8) -> CommitQueue.Work {
         { transaction in
-            guard let tree = transaction.tree(named: "t"), try transaction.get([key], in: tree) == nil else { return nil }
+            guard let tree = transaction.tree(named: "t"), try transaction.index(tree).get([key]) == nil else { return nil }
             try transaction.put([key], [key], in: tree)
             return nil
         }
@@ -62,7 +62,8 @@ import Testing
     func failedSyncBesideClose(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
-            let (disk, answers) = (SimulatedDisk(), Guarded<[UInt8: Told]>([:]))
+            let disk = SimulatedDisk()
+            let answers = Guarded<[UInt8: Told]>([:])
             let faults = FaultInjector(disk)
             let engine = try Self.store(disk, faults).engine
             faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log, after: Int.random(in: 0..<3, using: &random), isSticky: true))
@@ -95,7 +96,8 @@ import Testing
     func unchangedWorkWaitsForItsBase(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
-            let (disk, answers) = (SimulatedDisk(), Guarded<[Told]>([]))
+            let disk = SimulatedDisk()
+            let answers = Guarded<[Told]>([])
             let faults = FaultInjector(disk)
             let engine = try Self.store(disk, faults).engine
             faults.add(
