@@ -21,6 +21,7 @@ import Testing
         ("public weak var a: A?", "2:8: A weak property cannot be stored: mark it @Transient to keep it in memory only. [Mark it @Transient → @Transient ]"),
         ("override var a: Int", "2:1: “a” is inherited: an entity's property cannot be declared again."),
         ("var objectID: Int", "2:5: “objectID” is the name of a member of every managed object. Choose another name."),
+        ("var isFailed: Bool", "2:5: “isFailed” is the name of a member of every managed object. Choose another name."),
         ("var tokens: Int", "2:5: “tokens” is the name of a member of every managed object. Choose another name."),
         ("var a", "2:5: “a” needs a type: the model is made from it. [Add a type → : <#Type#>]"),
         ("var a = make()", "2:5: “a” needs a type: the model is made from it. [Add a type → : <#Type#>]"),

@@ -36,20 +36,22 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object with a unique key; nil when there is none (SEED-2).
+    /// The object with a unique key; nil when there is none, and for a null key (SEED-2).
     ///
     /// - Throws: The errors of `fetch`.
     public func object<Object: UniquelyKeyed>(_ type: Object.Type, key: Object.UniqueKey) throws -> Object? {
-        try first(type, where: Object.uniqueKey, equals: key)
+        key.propertyValue.isNull ? nil : try first(type, where: Object.uniqueKey, equals: key)
     }
 
     /// The object with a unique key, or a new one, passed to a closure that fills it (SEED-3).
     ///
-    /// - Throws: The errors of `upsert(_:where:is:)`, and of the closure, which leaves no new object behind.
+    /// - Throws: `unsupportedRequest` for a null key, since objects without a key are not unique; the errors of `upsert(_:where:is:)`, and of the
+    ///   closure, which leaves no new object behind.
     @discardableResult
     public func upsert<Object: UniquelyKeyed>(
         _ type: Object.Type, key: Object.UniqueKey, configure: (Object) throws -> Void = { _ in }
     ) throws -> Object {
+        try requireKey(key, Object.uniqueKey.name)
         let known = try object(type, key: key)
         let object = try known ?? upsert(type, where: Object.uniqueKey, is: key)
         do {
@@ -86,12 +88,15 @@ extension ManagedObjectContext {
 
 /// Many objects by an attribute, in one lookup.
 extension ManagedObjectContext {
-    /// The objects whose attribute has one of the values, by value; of several, the one with the least ID (SEED-4).
+    /// The objects whose attribute has one of the values, by value; of several, the one with the least ID (SEED-4). Null finds no object.
     ///
     /// - Throws: The errors of `fetch`.
     public func objects<Object: ManagedObject, Value: AttributeValue & Hashable>(
         _ type: Object.Type, where attribute: Attribute<Value>, in values: some Collection<Value>
     ) throws -> [Value: Object] {
+        if values.contains(where: \.propertyValue.isNull) {
+            return try objects(type, where: attribute, in: values.filter { !$0.propertyValue.isNull })
+        }
         guard !values.isEmpty else { return [:] }
         var found: [Value: Object] = [:]
         found.reserveCapacity(values.count)
@@ -109,7 +114,7 @@ extension ManagedObjectContext {
     /// As above; missing objects are inserted with their value, and passed to a closure that fills them (SEED-4).
     ///
     /// If another context saves an object with such a value first, the save of this one merges both, as with `upsert(_:where:is:)`.
-    /// - Throws: The errors of `fetch`; `unsupportedRequest` when the attribute is not unique by the model; errors of the closure, after
+    /// - Throws: The errors of `fetch`; `unsupportedRequest` when the attribute is not unique by the model, or for null; errors of the closure, after
     ///   which the new objects so far remain.
     public func upsert<Object: ManagedObject, Value: AttributeValue & Hashable>(
         _ type: Object.Type, where attribute: Attribute<Value>, in values: some Collection<Value>,
@@ -118,6 +123,7 @@ extension ManagedObjectContext {
         let coordinator = persistentStoreCoordinator
         let entity = try coordinator.managedObjectModel.entity(named: coordinator.binding.entity(of: type)?.name ?? type.entityName)
         try requireConstraint(of: entity, on: [attribute.name])
+        for value in values { try requireKey(value, attribute.name) }
         var found = try objects(type, where: attribute, in: values)
         for value in values where found[value] == nil {
             let object = try insert(type)
@@ -127,5 +133,12 @@ extension ManagedObjectContext {
             try fill(object)
         }
         return found
+    }
+
+    /// Throws for null: objects without a key are not unique, so none of them is the one with the key.
+    private func requireKey(_ key: some AttributeValue, _ name: String) throws {
+        guard key.propertyValue.isNull else { return }
+        throw HornbeamError(
+            .unsupportedRequest, "“\(name)” is null, so no object can be found by it. Give it a value, or insert an object without a key.")
     }
 }

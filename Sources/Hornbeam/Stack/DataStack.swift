@@ -19,6 +19,8 @@ public final class DataStack: Sendable {
         var settings: [@Sendable (PersistentContainer) throws -> Void] = []
         var container: PersistentContainer?
         var background: BackgroundContext?
+        /// The thread that makes the container or opens its stores. Others wait; the lock is free meanwhile, because closures of the app run.
+        var opener: ObjectIdentifier?
         /// True while the stores are loaded.
         var isOpen = false
         /// True once they were loaded: contexts of the container may be in use.
@@ -73,7 +75,7 @@ public final class DataStack: Sendable {
     /// - Throws: `unsupportedRequest` when the stack is open already.
     public func configure(_ change: @escaping @Sendable (PersistentContainer) throws -> Void) throws {
         try state.withLock { state in
-            guard !state.isOpen else {
+            guard !state.isOpen, state.opener == nil else {
                 throw HornbeamError(
                     .unsupportedRequest, "The stack is open already. Set its options before its first use.")
             }
@@ -83,28 +85,57 @@ public final class DataStack: Sendable {
 
     /// The container with open stores. The first call opens them, which blocks.
     ///
-    /// - Throws: The errors of making the container and of opening its stores. The next call tries again.
+    /// - Throws: The errors of making the container and of opening its stores, after which the next call tries again; `unsupportedRequest` when
+    ///   what runs during the opening asks for the container, such as a stage of a migration or an observer.
     public var container: PersistentContainer {
         get throws {
-            try state.withLock { state in
-                let container = try closedContainer(&state)
-                if !state.isOpen { try open(container, &state) }
+            let (known, isOpen) = try beginOpening()
+            if let known, isOpen { return known }
+            var made = known
+            do {
+                let container = try known ?? configuredContainer()
+                made = container
+                try container.loadPersistentStores()
+                endOpening(container, isOpen: true)
                 return container
+            } catch {
+                if state.withLock({ !$0.wasOpen }) {
+                    try? made?.close()
+                    made = nil
+                }
+                endOpening(made, isOpen: false)
+                throw error
             }
         }
     }
 
-    private func open(_ container: PersistentContainer, _ state: inout State) throws {
-        do {
-            try container.loadPersistentStores()
-        } catch {
-            if !state.wasOpen {
-                try? container.close()
-                state.container = nil
-            }
-            throw error
+    /// The open container; or, after which the caller must call `endOpening`, the closed one, or nil when none was made yet. Waits while another
+    /// thread opens it.
+    private func beginOpening() throws -> (container: PersistentContainer?, isOpen: Bool) {
+        let thread = ObjectIdentifier(Thread.current)
+        let found: (container: PersistentContainer?, isOpen: Bool)? = state.wait { state in
+            if state.isOpen { return .some((state.container, true)) }
+            if state.opener == thread { return .some(nil) }
+            guard state.opener == nil else { return nil }
+            state.opener = thread
+            return .some((state.container, false))
         }
-        (state.isOpen, state.wasOpen) = (true, true)
+        guard let found else {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "The stack is being opened, and what runs during its opening cannot use it. Use the container that the closure or the "
+                    + "notification has.")
+        }
+        return found
+    }
+
+    private func endOpening(_ container: PersistentContainer?, isOpen: Bool) {
+        state.withLock { state in
+            state.container = container
+            state.opener = nil
+            if isOpen { (state.isOpen, state.wasOpen) = (true, true) }
+        }
+        state.monitor.signalAll(.progress)
     }
 
     /// Opens the stores on a background thread, unless they are open.
@@ -122,12 +153,24 @@ public final class DataStack: Sendable {
     /// The background context if it was used.
     var usedBackgroundContext: BackgroundContext? { state.withLock(\.background) }
 
-    private func closedContainer(_ state: inout State) throws -> PersistentContainer {
-        if let container = state.container { return container }
+    private func configuredContainer() throws -> PersistentContainer {
         let container = try make()
-        for setting in state.settings { try setting(container) }
-        state.container = container
+        for setting in state.withLock(\.settings) { try setting(container) }
         return container
+    }
+
+    /// The container, made if it was not made yet; opens nothing.
+    private func closedContainer() throws -> PersistentContainer {
+        let (known, isOpen) = try beginOpening()
+        if let known, isOpen { return known }
+        do {
+            let container = try known ?? configuredContainer()
+            endOpening(container, isOpen: false)
+            return container
+        } catch {
+            endOpening(nil, isOpen: false)
+            throw error
+        }
     }
 
     // MARK: Contexts
@@ -166,7 +209,7 @@ public final class DataStack: Sendable {
     }
 
     @MainActor private func emptyStores() throws {
-        let container = try state.withLock { try closedContainer(&$0) }
+        let container = try closedContainer()
         container.viewContext.reset()
         let coordinator = container.persistentStoreCoordinator
         do {

@@ -8,12 +8,13 @@ extension DataStack {
     /// Saves both contexts when the process exits normally, and when it receives one of the signals.
     ///
     /// After a signal, the contexts are saved, the earlier handler is restored, and the signal is sent again, so that the process ends as
-    /// without this call. The main context is saved on the main actor; when the main actor is busy for longer than `patience`, its changes are
-    /// lost. Unsaved changes of a process that is killed (`SIGKILL`) are lost too.
+    /// without this call. The main context is saved first, on the main actor, then the background context; each is waited for at most as long as
+    /// `patience`. When it is busy for longer, its changes are lost, and `onFailure` receives an error. A process that exits inside `perform`
+    /// does not save what that call has begun. Unsaved changes of a process that is killed (`SIGKILL`) are lost too.
     ///
     /// - Parameters:
     ///   - signals: The signals after which to save.
-    ///   - patience: The longest wait for the main actor.
+    ///   - patience: The longest wait for the main actor, and for the background context.
     ///   - onFailure: Receives the error of a save; the default writes it to the standard error.
     public func saveAtShutdown(
         signals: [Int32] = [SIGTERM, SIGINT], patience: Duration = .seconds(5),
@@ -26,10 +27,6 @@ extension DataStack {
 
     /// Reverts `saveAtShutdown`.
     public func stopSavingAtShutdown() { ShutdownSaving.remove(self) }
-
-    fileprivate func saveBackgroundContextAndWait() throws {
-        _ = try usedBackgroundContext?.performAndWait { try $0.saveChanges() }
-    }
 }
 
 /// The stacks that are saved at the end of the process. The list is that of the process, as its signals are.
@@ -43,11 +40,10 @@ private enum ShutdownSaving {
     private struct State {
         var entries: [Entry] = []
         /// The earlier handlers of the signals that are handled here.
-        var handlers: [Int32: SignalHandler?] = [:]
+        var handlers: [Int32: sigaction] = [:]
         var isInstalled = false
     }
 
-    private typealias SignalHandler = @convention(c) (Int32) -> Void
     private static let state = Guarded(State())
 
     static func add(_ entry: Entry, _ signals: [Int32]) {
@@ -59,7 +55,7 @@ private enum ShutdownSaving {
         }
         if isFirst { install() }
         state.withLock { state in
-            for number in signals where state.handlers[number] == nil { state.handlers[number] = signal(number, noteSignal) }
+            for number in signals where state.handlers[number] == nil { state.handlers[number] = handleSignal(number) }
         }
     }
 
@@ -78,20 +74,21 @@ private enum ShutdownSaving {
         thread.start()
     }
 
+    /// Saves, and sends the signal to this thread with the earlier handler, which has run when `raise` returns.
     private static func end(with number: Int32) {
         saveAll()
-        let earlier = state.withLock { $0.handlers[number] ?? nil }
-        signal(number, earlier)
-        kill(getpid(), number)
+        guard var earlier = state.withLock({ $0.handlers[number] }) else { return }
+        _ = unsafe sigaction(number, &earlier, nil)
+        raise(number)
         // The earlier handler let the process live.
-        signal(number, noteSignal)
+        _ = handleSignal(number)
     }
 
     private static func saveAll() {
         for entry in state.withLock(\.entries) {
             guard let stack = entry.stack else { continue }
-            do { try stack.saveBackgroundContextAndWait() } catch { entry.onFailure(error) }
             saveMainContext(of: stack, entry)
+            saveBackgroundContext(of: stack, entry)
         }
     }
 
@@ -100,13 +97,31 @@ private enum ShutdownSaving {
             do { _ = try stack.saveMainContext() } catch { entry.onFailure(error) }
         }
         if Thread.isMainThread || DispatchQueue.getSpecific(key: isMainQueue) == true { return MainActor.assumeIsolated(save) }
+        wait(for: "main actor", entry) { await save() }
+    }
+
+    private static func saveBackgroundContext(of stack: DataStack, _ entry: Entry) {
+        guard let background = stack.usedBackgroundContext else { return }
+        wait(for: "background context", entry) {
+            do { _ = try await background.perform { try $0.saveChanges() } } catch { entry.onFailure(error) }
+        }
+    }
+
+    /// Runs work in a task of its own, and waits for it as long as the entry says.
+    private static func wait(for name: String, _ entry: Entry, _ work: @escaping @Sendable () async -> Void) {
         let isDone = Guarded(false)
-        Task { @MainActor in
-            save()
+        Task {
+            await work()
             isDone.withLock { $0 = true }
         }
         let end = ContinuousClock.now + entry.patience
-        while !isDone.withLock(\.self), ContinuousClock.now < end { usleep(1000) }
+        while !isDone.withLock(\.self) {
+            if ContinuousClock.now >= end {
+                return entry.onFailure(
+                    HornbeamError(.saveFailed, "The \(name) was busy for \(entry.patience), so its unsaved changes are lost at the end of the process."))
+            }
+            usleep(1000)
+        }
     }
 }
 
@@ -120,6 +135,19 @@ private let signalPipe: (read: Int32, write: Int32) = {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
 }()
+
+/// Makes `noteSignal` the handler of a signal; returns the earlier one.
+private func handleSignal(_ number: Int32) -> sigaction {
+    var (handler, earlier) = (sigaction(), sigaction())
+    #if canImport(Darwin)
+        unsafe handler.__sigaction_u.__sa_handler = noteSignal
+    #else
+        unsafe handler.__sigaction_handler.sa_handler = noteSignal
+    #endif
+    handler.sa_flags = SA_RESTART
+    _ = unsafe sigaction(number, &handler, &earlier)
+    return earlier
+}
 
 private func noteSignal(_ number: Int32) {
     var byte = UInt8(truncatingIfNeeded: number)

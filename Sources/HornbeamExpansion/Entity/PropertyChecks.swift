@@ -58,7 +58,9 @@ struct PropertyChecks {
     /// The names of members that every managed object, or its class, already has.
     static let reservedNames: Set<String> = [
         "Type", "debugDescription", "description", "entity", "hasChanges", "hash", "hashValue", "init", "isDeleted", "isFault",
-        "isInserted", "isUpdated", "managedObjectContext", "objectID", "self", "entityDeclaration", "entityName", "tokens",
+        "isInserted", "isUpdated", "managedObjectContext", "objectID", "self", "entityDeclaration", "entityName", "tokens", "changedValues",
+        "changedValuesForCurrentEvent", "defaultOrder", "evaluatedIdentity", "evaluatedKeys", "hasPersistentChangedValues", "isFailed",
+        "predicateArgument",
     ]
 
     private var nameProblem: Diagnostic? {

@@ -92,14 +92,14 @@ struct InitialValue {
 
     init(_ source: String) { list = TokenList(source) }
 
-    /// True for a value that is the same for each object: literals, and members such as `.unrated`; false for calls, closures, and `.now`.
+    /// True for a value that is the same for each object: literals, and members such as `.unrated`; false for calls, closures, and expressions
+    /// with `.now`. A computed static member counts as constant: its value at the first use is that of all objects.
     var isConstant: Bool {
-        if list.count > 0, list.isWord(list.count - 1, "now") { return false }
         return list.tokens.indices.allSatisfy { index in
             switch list.tokens[index].kind {
             case .number: true
             case .text(let isPlain): isPlain
-            case .word: !["try", "await", "if", "switch", "unsafe"].contains(list.text(index))
+            case .word: !["try", "await", "if", "switch", "unsafe", "now"].contains(list.text(index))
             case .mark(UInt8(ascii: "(")): !isCall(index)
             case .mark(let mark): "+-*/%.,:[])_".utf8.contains(mark)
             case .pound, .regex: false

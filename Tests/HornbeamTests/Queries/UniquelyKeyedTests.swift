@@ -87,6 +87,20 @@ import Testing
         #expect(try context.objects(ShelfBook.self, where: ShelfBook.title, in: ["a"]).isEmpty)
     }
 
+    @Test("SEED-3, SEED-4: objects without a key are not unique: null finds none of them, and an upsert by null is refused")
+    func nullKeys() throws {
+        let context = try Stack(.inMemory, ManagedObjectModel(for: [KeyedLoan.self]), [KeyedLoan.self]).newContext()
+        let loan = try context.insert(KeyedLoan.self)
+        loan.title = "A"
+        try context.save()
+        #expect(try context.object(KeyedLoan.self, key: nil) == nil)
+        #expect(try context.objects(KeyedLoan.self, keys: [nil, "a"]).isEmpty)
+        #expect(hornbeamError { try context.upsert(KeyedLoan.self, key: nil) { $0.title = "B" } }?.code == .unsupportedRequest)
+        #expect(hornbeamError { _ = try context.upsert(KeyedLoan.self, keys: ["a", nil]) { $0.title = "B" } }?.code == .unsupportedRequest)
+        #expect(loan.title == "A")
+        #expect(try context.count(KeyedLoan.self) == 1)
+    }
+
     @Test("SEED-8, SEED-9, FET-3: fetch, first, exists, count and deletion by class", arguments: Setting.contexts)
     func byClass(setting: Setting) throws {
         let context = setting.context(of: try Shelves.stack(setting.kind))
@@ -102,4 +116,12 @@ import Testing
         try context.save()
         #expect(try context.count(ShelfAuthor.self) == 0)
     }
+}
+
+/// Objects that may have no key.
+@Entity final class KeyedLoan: ManagedObject, UniquelyKeyed {
+    @Attribute(.unique) var code: String?
+    var title: String = ""
+
+    static var uniqueKey: Hornbeam.Attribute<String?> { code }
 }

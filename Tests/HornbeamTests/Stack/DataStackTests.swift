@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import Synchronization
 import Testing
 
 /// The stack of two contexts.
@@ -32,6 +33,27 @@ import Testing
         #expect(hornbeamError { _ = try stack.mainContext }?.code == .notAStore)
         try stack.configure { $0.persistentStoreDescriptions[0].createsIfMissing = true }
         #expect(try stack.mainContext.count(ShelfBook.self) == 0)
+    }
+
+    @Test("STK-5: what runs while a stack opens gets an error from it, and other threads wait", arguments: StoreKind.allCases)
+    func useDuringOpening(kind: StoreKind) async throws {
+        let stack = try Shelves.dataStack(kind)
+        let codes = Mutex<[HornbeamError.Code?]>([])
+        let name = PersistentStoreCoordinator.storesDidChangeNotification
+        let tokens = Mutex<[any NSObjectProtocol]>([])
+        try stack.configure { [weak stack] container in
+            tokens.withLock { tokens in
+                tokens.append(
+                    NotificationCenter.default.addObserver(forName: name, object: container.persistentStoreCoordinator, queue: nil) { _ in
+                        codes.withLock { $0.append(hornbeamError { _ = try stack?.container }?.code) }
+                    })
+            }
+        }
+        defer { tokens.withLock { for token in $0 { NotificationCenter.default.removeObserver(token) } } }
+        async let first = Task.detached { try stack.container }.value
+        async let second = Task.detached { try stack.container }.value
+        #expect(try await first === second)
+        #expect(codes.withLock(\.self) == [.unsupportedRequest])
     }
 
     @Test("STK-5: the only model of a folder is found; none and several are errors")

@@ -79,6 +79,38 @@ import Testing
         #expect(try books(at: url) == [])
     }
 
+    @Test("STK-7: a busy background context delays the end by the patience at most, and the main context is saved")
+    func busyBackgroundContext() async throws {
+        let url = Self.url()
+        let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardErrorContent]) { [path = url.path as String] in
+            let stack = try ShutdownTests.stack(at: path)
+            stack.saveAtShutdown(patience: .milliseconds(500))
+            try await ShutdownTests.change(stack)
+            let background = try stack.backgroundContext
+            Task.detached { try await background.perform { _ in Thread.sleep(forTimeInterval: 60) } }
+            try await Task.sleep(for: .milliseconds(100))
+            kill(getpid(), SIGTERM)
+            try await Task.sleep(for: .seconds(20))
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("The background context was busy"), "\(text)")
+        #expect(try books(at: url) == [1])
+    }
+
+    @Test("STK-7: after the save, the handler that the app had before gets the signal")
+    func earlierHandler() async throws {
+        let url = Self.url()
+        await #expect(processExitsWith: .exitCode(7)) { [path = url.path as String] in
+            signal(SIGTERM) { _ in _exit(7) }
+            let stack = try ShutdownTests.stack(at: path)
+            stack.saveAtShutdown()
+            try await ShutdownTests.change(stack)
+            kill(getpid(), SIGTERM)
+            try await Task.sleep(for: .seconds(20))
+        }
+        #expect(try books(at: url) == [1, 2])
+    }
+
     @Test("STK-7: a save that fails at shutdown is reported, and the process ends")
     func failure() async throws {
         let url = Self.url()
