@@ -12,8 +12,8 @@ struct MigrationDraft {
     let new: ManagedObjectModel
     let mapping: MappingModel
     let snapshot: Snapshot
-    /// The maximum number of leaves of one table that the commit of the new version replaces.
-    let leavesInPlaceMax: Int
+    /// The number of leaves that the commit of the new version can still replace, in all tables together.
+    var leavesInPlace: Int
     /// The catalogue of the new version.
     var catalogue = Catalogue()
     var tables: [TableStep] = []
@@ -32,7 +32,7 @@ struct MigrationDraft {
         self.mapping = mapping
         self.snapshot = snapshot
         // The leaves changed by a transaction stay in the pool until its commit.
-        leavesInPlaceMax = engine.options.poolBytes / engine.options.pageSize / 4
+        leavesInPlace = engine.options.poolBytes / engine.options.pageSize / 4
         catalogue.collation = old.catalogue.collation
         catalogue.nextNumber = old.catalogue.nextNumber
         catalogue.pastVersions = (old.catalogue.pastVersions ?? []) + [old.model.versionChecksum]
