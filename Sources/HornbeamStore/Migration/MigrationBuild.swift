@@ -202,13 +202,19 @@ struct PendingMigration: Codable {
     /// Removes the trees of an interrupted migration, if there is one.
     static func clear(_ engine: Engine) throws {
         guard let bytes = try engine.snapshot().value(valueName) else { return }
-        let pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))
-        let transaction = try engine.begin()
-        for name in pending.trees {
-            if let tree = transaction.tree(named: name) { try transaction.drop(tree) }
-        }
-        try end(in: transaction)
-        _ = try transaction.commit(.full)
+        var pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))
+        // One transaction for each tree limits the size of the transactions.
+        repeat {
+            let transaction = try engine.begin()
+            defer { transaction.abort() }
+            if let name = pending.trees.popLast(), let tree = transaction.tree(named: name) { try transaction.drop(tree) }
+            if pending.trees.isEmpty {
+                try end(in: transaction)
+            } else {
+                try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(pending)))
+            }
+            _ = try transaction.commit(pending.trees.isEmpty ? .full : .lazy(maxDelay: .seconds(1)))
+        } while !pending.trees.isEmpty
     }
 
     /// Removes the list, and what a stage has stored beside it.
