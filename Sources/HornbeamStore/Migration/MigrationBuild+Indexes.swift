@@ -51,25 +51,25 @@ extension MigrationBuild {
         }
     }
 
-    // MARK: Required relationships
+    // MARK: Required properties
 
     func checkRequired() throws {
-        for link in draft.required {
-            guard let step = draft.tables.first(where: { $0.entity === link.entity }) else { continue }
-            let missing = try objects(of: step, without: link.relationship)
+        for required in draft.required {
+            guard let step = draft.tables.first(where: { $0.entity === required.entity }) else { continue }
+            let missing = try objects(of: step, without: required.property)
             guard !missing.isEmpty else { continue }
             recordViolation(
                 .missingRequiredValue,
-                "\(missing.count) objects of \(link.entity.name) have none in “\(link.relationship.name)”, which is required now.",
-                link.entity, link.relationship.name, Array(missing.prefix(Self.violationsMax)))
+                "\(missing.count) objects of \(required.entity.name) have none in “\(required.property.name)”, which is required now.",
+                required.entity, required.property.name, Array(missing.prefix(Self.violationsMax)))
         }
     }
 
-    private func objects(of step: TableStep, without relationship: PropertyDescription) throws -> [ObjectReference] {
+    private func objects(of step: TableStep, without property: PropertyDescription) throws -> [ObjectReference] {
         let table = schema.table(step.entity)
         let rows = try rows(step)
-        let members = relationship.isToMany ? try engine.snapshot().index(schema.link(relationship).members) : nil
-        let column = relationship.isToMany ? nil : table.column(relationship)
+        let members = property.isStoredToMany ? try engine.snapshot(isPinned: true).index(schema.link(property).members) : nil
+        let column = property.isStoredToMany ? nil : table.column(property)
         var missing: [ObjectReference] = []
         try translated { () throws(EngineError) in
             try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in

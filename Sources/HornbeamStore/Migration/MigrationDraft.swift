@@ -22,7 +22,7 @@ struct MigrationDraft {
     /// The trees of the old version that the new one does not use.
     var dropped: [String] = []
     /// Values that the new model requires and that the old data may lack.
-    var required: [RequiredLink] = []
+    var required: [RequiredProperty] = []
 
     init(
         _ old: StoredSchema, to new: ManagedObjectModel, by mapping: MappingModel, _ snapshot: Snapshot, _ engine: Engine
