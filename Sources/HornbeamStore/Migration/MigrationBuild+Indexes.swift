@@ -50,6 +50,7 @@ extension MigrationBuild {
             if let holder { duplicates.add(entry.object, sharing: entry.key.bytes, with: holder) }
         }
     }
+            try countWritten(bytes: entry.key.bytes.count)
 
     // MARK: Required properties
 
