@@ -10,17 +10,19 @@ extension MigrationBuild {
             duplicates.add(
                 try UniqueKeys.holder(value, index, schema: schema), sharing: key, with: try UniqueKeys.holder(held, index, schema: schema))
         }
-        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 {
+        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 && !isDerived(index, in: table.entity) {
             try collect(index, from: table, sorter, duplicates)
         }
         try sorter.finish(into: index.tree)
-        for group in duplicates.groups {
-            recordViolation(
-                .constraintValidation,
-                "\(group.count) objects have the same value for the new constraint \(index.title), which must be unique.",
-                index.entity, index.elements[0].name, group)
-        }
+        take(duplicates.violations(of: index, oldID))
         try flush()
+    }
+
+    /// True for a constraint over derived attributes that the switch to the new version computes: it adds their unique keys.
+    private func isDerived(_ index: ValueIndex, in entity: EntityDescription) -> Bool {
+        guard index.isUnique else { return false }
+        let derived = draft.derived(in: entity)
+        return index.properties.contains { property in derived.contains { $0.name == property.name } }
     }
 
     private func collect(_ index: ValueIndex, from step: TableStep, _ sorter: EntrySorter, _ duplicates: Duplicates) throws {
@@ -48,9 +50,9 @@ extension MigrationBuild {
         for var entry in entries {
             let holder = try UniqueKeys.claim(index, &entry.key, for: entry.object, in: transaction, schema: schema)
             if let holder { duplicates.add(entry.object, sharing: entry.key.bytes, with: holder) }
+            try countWritten(bytes: entry.key.bytes.count)
         }
     }
-            try countWritten(bytes: entry.key.bytes.count)
 
     // MARK: Required properties
 
@@ -128,22 +130,5 @@ private final class EntryCollector {
     func takeCutKeys() -> [(key: IndexKey, object: ObjectReference)] {
         defer { truncatedKeysMark = [] }
         return truncatedKeysMark
-    }
-}
-
-/// The objects with the same unique value, one group for each value.
-private final class Duplicates {
-    private var order: [[UInt8]] = []
-    private var objects: [[UInt8]: [ObjectReference]] = [:]
-
-    var groups: [[ObjectReference]] { order.map { objects[$0]?.sorted() ?? [] } }
-
-    func add(_ object: ObjectReference, sharing key: [UInt8], with holder: ObjectReference) {
-        if objects[key] == nil {
-            guard order.count < MigrationBuild.violationsMax else { return }
-            order.append(key)
-            objects[key] = [holder]
-        }
-        objects[key]?.append(object)
     }
 }

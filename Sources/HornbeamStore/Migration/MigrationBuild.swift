@@ -108,7 +108,7 @@ final class MigrationBuild {
 
     /// The rows of an entity in the new version.
     func rows(_ step: TableStep) throws(EngineError) -> TableView {
-        let snapshot = try engine.snapshot()
+        let snapshot = try engine.snapshot(isPinned: true)
         let tree = schema.table(step.entity).tree
         return step.changesLayout ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
     }
@@ -142,9 +142,7 @@ final class MigrationBuild {
 
     /// The ID of an object under its old entity, which both models can look up.
     func oldID(_ object: ObjectReference) -> ManagedObjectID {
-        let step = draft.tables.first { $0.entity.index == Int(object.entityIndex) }
-        guard let before = step?.oldEntity else { return reader.origins.objectID(object) }
-        return oldReader.origins.objectID(ObjectReference(before, object.key))
+        draft.oldID(object, oldReader.origins, reader.origins)
     }
 
     /// Checks the values of all rows against the limits, patterns and rules of the new model.

@@ -5,7 +5,7 @@ internal import HornbeamModel
 extension MigrationDraft {
     /// The columns of a table in which null cells become default values; nil when the rows must be rewritten for another reason, when an index contains
     /// the cells, or when one transaction cannot change so many leaves.
-    func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
+    mutating func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
         var fills: [ColumnFill] = []
         var leaves = 0
         for column in step.columns {
