@@ -114,7 +114,7 @@ let package = Package(
             dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamSimulation", "HornbeamXcodeModels"], swiftSettings: common),
+            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamStore", "HornbeamSimulation", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]

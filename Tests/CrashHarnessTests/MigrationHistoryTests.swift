@@ -44,6 +44,19 @@ import Testing
         #expect(Set(chain).count == chain.count)
     }
 
+    @Test("MOD-13: random chains contain versions of equal checksums in which attributes exchange their names")
+    func chainsExchangeNames() throws {
+        var exchanges = 0
+        for seed: UInt64 in 1 ... 100 {
+            var version = RandomVersion(seed: seed)
+            for _ in 0 ..< 5 {
+                try version.evolve()
+                exchanges += version.edits.count { $0.hasPrefix("exchange ") }
+            }
+        }
+        #expect(exchanges > 0)
+    }
+
     private static func run(_ mode: any Mode.Type, _ words: [String]) throws -> Run {
         let run = try Run(mode, try HarnessOptions([mode.name] + words))
         #expect(try run.perform() == 0)
@@ -98,7 +111,7 @@ import Testing
         let (files, operations) = (disk.files, disk.operationCount)
         let error = #expect(throws: HornbeamError.self) { try MigrationHistory.open(try model(optional: false), disk) }
         #expect(error?.code == .full)
-        #expect(error?.message.contains("Nothing was changed. Make room and open the store again.") == true)
+        #expect(error?.message.contains("MiB are free. The store stays at ") == true)
         #expect(disk.files == files, "\(disk.operationCount - operations) operations")
         disk.capacity = nil
         let migrated = try MigrationHistory.open(try model(optional: false), disk)

@@ -1,6 +1,7 @@
 import Foundation
 import Hornbeam
 import HornbeamModel
+import HornbeamStore
 import HornbeamXcodeModels
 import Testing
 
@@ -117,5 +118,80 @@ import Testing
                   - Note.b: Existing objects may have no value for it: it was optional and is required now. Give it a default value, or make it \
                 optional.
                 """)
+    }
+
+    private func model(_ contents: String, _ name: String) throws -> String {
+        try folder.write("<model>\(contents)</model>", to: "\(name).xcdatamodel/contents")
+    }
+
+    private func note(_ more: String = "", abstract: Bool = false) -> String {
+        "<entity name=\"Note\" \(abstract ? "isAbstract=\"YES\"" : "")>\(attribute("text"))\(more)</entity>"
+    }
+
+    @MainActor @Test("MIG-4: a dry run ends with the error of the migration: an older model, another store's model, an entity that becomes abstract")
+    func dryRunEndsWithTheErrorOfTheMigration() async throws {
+        let first = try model(note(), "First")
+        let store = try makeStore(first)
+        let strange = try model("<entity name=\"Star\">\(attribute("name"))</entity>", "Strange")
+        let abstract = try model(note(abstract: true) + "<entity name=\"Memo\" parentEntity=\"Note\"/>", "Abstract")
+        for name in [strange, abstract] {
+            #expect(await Tool.run(["migrate", store, "--model", name, "--dry-run"]) == 1)
+            #expect(await Tool.run(["migrate", store, "--model", name]) == 1)
+        }
+        #expect(await Tool.run(["model", "diff", first, strange]) == 1)
+        let second = try model(note(attribute("more")), "Second")
+        #expect(await Tool.run(["migrate", store, "--model", second, "--dry-run"]) == 0)
+        #expect(await Tool.run(["migrate", store, "--model", second]) == 0)
+        #expect(await Tool.run(["migrate", store, "--model", first, "--dry-run"]) == 1)
+        #expect(await Tool.run(["migrate", store, "--model", first]) == 1)
+        #expect(try contents(store, "text") == ["kept"])
+    }
+
+    @MainActor @Test("MOD-13: models whose properties exchange their names need a migration in one direction, and are refused in the other")
+    func exchangedNamesAreADifference() async throws {
+        let first = try model("<entity name=\"Note\">\(attribute("text"))\(attribute("body"))</entity>", "First")
+        let second = try model(
+            "<entity name=\"Note\">\(attribute("text", "elementID=\"body\""))\(attribute("body", "elementID=\"text\""))</entity>", "Second")
+        #expect(await Tool.run(["model", "diff", first, second]) == 0)
+        #expect(await Tool.run(["model", "diff", second, first]) == 1)
+        let store = try makeStore(first)
+        #expect(await Tool.run(["migrate", store, "--model", second]) == 0)
+        #expect(try contents(store, "body") == ["kept"])
+        #expect(await Tool.run(["migrate", store, "--model", second]) == 0)
+        #expect(try contents(store, "body") == ["kept"])
+        #expect(await Tool.run(["migrate", store, "--model", first, "--dry-run"]) == 1)
+    }
+
+    @MainActor @Test("HIS-8: the tool deletes no history, whatever its age, and creates none where the app has disabled it", arguments: [true, false])
+    func historyIsKept(isRecorded: Bool) async throws {
+        let first = try model(note(), "First")
+        let second = try model(note(attribute("more")), "Second")
+        let path = folder.path("Notes.hornbeam")
+        let start = Date(timeIntervalSinceNow: -30 * 86_400)
+        func open(_ model: String, at time: Date) throws -> Store {
+            var options = Store.Options()
+            options.history = isRecorded ? HistoryRetention(recordCount: 1_000_000, unreadRecordCount: 1_000_000, ageSeconds: 365 * 86_400) : nil
+            options.clock = { time }
+            return try Store.open(.directory(path), model: ManagedObjectModel(ModelFile(model).definition()), options: options)
+        }
+        let container = try PersistentContainer.over(try open(first, at: start))
+        let context = container.newContext()
+        for number in 0 ..< 300 {
+            try context.insert(entityNamed: "Note").setValue(.string("\(number)"), forKey: "text")
+            try context.save()
+        }
+        try container.close()
+        #expect(await Tool.run(["migrate", path, "--model", second]) == 0)
+        var reading = Store.Options()
+        reading.readOnly = true
+        let store = try Store.open(.directory(path), model: nil, options: reading)
+        defer { try? store.close() }
+        #expect(store.keepsHistory == isRecorded)
+        guard isRecorded else { return }
+        guard case .records(let records, _) = try store.history(after: nil) else {
+            Issue.record("history is not whole")
+            return
+        }
+        #expect(records.count == 301)
     }
 }

@@ -34,8 +34,8 @@ extension RandomVersion {
     }
 
     mutating func renameAttribute() {
-        guard let (entity, place) = pick(attributes { _, attribute in !isAdded(attribute.name) && attribute.renamingIdentifier == nil })
-        else { return }
+        guard let (entity, place) = pick(attributes { _, attribute in isRenamable(attribute) }) else { return }
+        if chance(), let (entity, place, other) = exchangeable() { return exchange(place, other, in: entity) }
         let old = definition.entities[entity].attributes[place].name
         let name = newName("a")
         dropIndexes(of: old)
@@ -44,6 +44,41 @@ extension RandomVersion {
         if isAdded("optional \(old)") { noteAdded("optional \(name)") }
         forEachObject(of: family(definition.entities[entity].name)) { $0.values[name] = $0.values.removeValue(forKey: old) }
         note("rename \(definition.entities[entity].name).\(old) to \(name)")
+    }
+
+    /// Two attributes of an entity that can exchange their names with equal version hashes.
+    private func exchangeable() -> (entity: Int, place: Int, other: Int)? {
+        for entity in definition.entities.indices {
+            let attributes = definition.entities[entity].attributes
+            for place in attributes.indices where isRenamable(attributes[place]) {
+                let other = attributes.indices.first { other in
+                    other > place && attributes[other].type == attributes[place].type && attributes[other].isOptional == attributes[place].isOptional
+                        && isRenamable(attributes[other])
+                }
+                if let other { return (entity, place, other) }
+            }
+        }
+        return nil
+    }
+
+    private func isRenamable(_ attribute: AttributeDescription) -> Bool {
+        !isAdded(attribute.name) && attribute.renamingIdentifier == nil && !wasExchanged(attribute.name)
+    }
+
+    private mutating func exchange(_ place: Int, _ other: Int, in entity: Int) {
+        let (one, two) = (definition.entities[entity].attributes[place].name, definition.entities[entity].attributes[other].name)
+        for (position, name, old) in [(place, two, one), (other, one, two)] {
+            dropIndexes(of: name)
+            definition.entities[entity].attributes[position].name = name
+            definition.entities[entity].attributes[position].renamingIdentifier = old
+            noteAdded(name)
+            noteAdded("optional \(name)")
+        }
+        forEachObject(of: family(definition.entities[entity].name)) { object in
+            (object.values[one], object.values[two]) = (object.values[two], object.values[one])
+        }
+        noteExchange([one, two])
+        note("exchange \(definition.entities[entity].name).\(one) and \(two)")
     }
 
     mutating func changeOptionality() {

@@ -15,6 +15,11 @@ struct RandomVersion {
     /// The checksums of earlier versions. A store cannot be migrated back to one of them. Versions that differ only in their indexes
     /// have equal checksums.
     private var pastChecksums: Set<String> = []
+    /// The attributes that exchange their names in this version. A later version of equal checksum would be refused, because it lacks their renaming
+    /// identifiers.
+    private var exchanged: Set<String> = []
+    /// The attributes that exchanged their names in the version before. Its renaming identifiers would be mistaken for those of another rename.
+    private var exchangedBefore: Set<String> = []
 
     init(seed: UInt64) {
         random = SimulationRandom(seed: seed)
@@ -29,17 +34,19 @@ struct RandomVersion {
     /// Makes the next version with one to five changes. Makes more changes if the result would equal an earlier version.
     mutating func evolve() throws {
         let checksum = try model().versionChecksum
+        let mustDiffer = !exchanged.isEmpty
         beginVersion()
         let count = Int.random(in: 1 ... 5, using: &random)
         repeat {
             edit()
-        } while try edits.count < count || pastChecksums.contains(model().versionChecksum)
+        } while try edits.count < count || pastChecksums.contains(model().versionChecksum) || (mustDiffer && model().versionChecksum == checksum)
         if try model().versionChecksum != checksum { pastChecksums.insert(checksum) }
     }
 
     private mutating func beginVersion() {
         edits = []
         added = []
+        (exchangedBefore, exchanged) = (exchanged, [])
         for entity in definition.entities.indices {
             definition.entities[entity].renamingIdentifier = nil
             for place in definition.entities[entity].attributes.indices {
@@ -86,6 +93,10 @@ struct RandomVersion {
     mutating func note(_ edit: String) { edits.append(edit) }
 
     mutating func noteAdded(_ name: String) { added.insert(name) }
+
+    mutating func noteExchange(_ names: [String]) { exchanged.formUnion(names) }
+
+    func wasExchanged(_ name: String) -> Bool { exchangedBefore.contains(name) }
 
     func isAdded(_ name: String) -> Bool { added.contains(name) }
 

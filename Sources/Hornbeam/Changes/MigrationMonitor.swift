@@ -26,14 +26,15 @@ public final class MigrationMonitor: Sendable {
 
     deinit { continuation.finish() }
 
-    /// Cancels the migration at its next step; the store stays unchanged, and opening throws `migrationCancelled`.
+    /// Cancels the migration at its next step, and opening throws `migrationCancelled`.
+    ///
+    /// The store stays at the version of the last complete stage, or step of a `VersionedModel`; in a migration in one step it is unchanged.
     public func cancel() { _ = isCancelled.raise() }
 
     func report(for url: URL) -> @Sendable (StoreProgress) throws -> Void {
         { [self] step in
             guard !isCancelled.isRaised, !progress.isCancelled else {
-                throw HornbeamError(
-                    .migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled. The store is unchanged.")
+                throw HornbeamError(.migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled.")
             }
             progress.completedUnitCount = Int64(step.fraction * 1_000)
             continuation.yield(step)

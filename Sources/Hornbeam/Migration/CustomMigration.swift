@@ -199,10 +199,23 @@ public final class CustomMigration {
         if !problems.isEmpty { throw violationError(problems) }
     }
 
-    private func violationError(_ details: [HornbeamError]) -> HornbeamError {
-        HornbeamError(
+    private func violationError(_ found: [HornbeamError]) -> HornbeamError {
+        let details = found.map(withOldIDs)
+        return HornbeamError(
             .migrationConstraintViolation,
-            "The stage \(stage) failed, because objects violate rules of the new version. The details list them. The store is unchanged.",
+            "The stage \(stage) failed, because objects violate rules of the new version. The details list them. The store stays at "
+                + "\(mapping.source.versionName).",
             objectIDs: details.flatMap(\.objectIDs), details: details)
+    }
+
+    /// The error with the IDs of the old version, with which the objects can be corrected. Objects that the stage inserted keep their IDs.
+    private func withOldIDs(_ error: HornbeamError) -> HornbeamError {
+        var error = error
+        error.objectIDs = error.objectIDs.map { id in
+            // The error that is reported matters more than one of this lookup.
+            ((try? counterpart(of: id, in: sourceStore, source)) ?? nil)?.objectID ?? id
+        }
+        error.details = error.details.map(withOldIDs)
+        return error
     }
 }

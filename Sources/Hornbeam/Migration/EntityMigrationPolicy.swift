@@ -1,4 +1,5 @@
 public import HornbeamModel
+internal import HornbeamStore
 
 /// Creates and fills the objects of one custom entity mapping, in three passes (MIG-8).
 ///
@@ -91,7 +92,8 @@ struct PolicyPasses {
                 let found = error as? HornbeamError
                 throw HornbeamError(
                     .entityMigrationPolicy,
-                    "The mapping “\(mapping.name)” failed\(found.map { ": \($0.message)" } ?? ", since its policy threw an error.") The store is unchanged.",
+                    "The mapping “\(mapping.name)” failed\(found.map { ": \($0.message)" } ?? ", since its policy threw an error.") "
+                        + "The store stays at \(migration.mapping.source.versionName).",
                     entity: mapping.destinationEntityName, key: found?.key, objectIDs: found?.objectIDs ?? [],
                     details: found?.details ?? [], cause: found == nil ? "\(error)" : nil, underlyingError: error)
             }

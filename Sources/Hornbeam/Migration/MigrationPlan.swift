@@ -12,7 +12,8 @@ package import HornbeamStore
 /// ])
 /// let container = try PersistentContainer(name: "Company", plan: plan)
 /// ```
-/// A completed stage is durable: after an interruption, the migration continues with the next stage.
+/// A completed stage is durable: after an interruption, the migration continues with the next stage. The code of an interrupted stage runs again from
+/// its start, so effects outside the store must be repeatable.
 public struct MigrationPlan: Sendable {
     /// The stages, in the order in which they run.
     public let stages: [MigrationStage]

@@ -67,6 +67,9 @@ public struct MigrationStage: Sendable {
     }
 
     /// A stage with an explicit mapping, and with policies for its custom entity mappings, by name of the mapping (MIG-6, MIG-8).
+    ///
+    /// The plan checks a mapping that the app has written as a whole like an inferred one, except that the mapping names every entity and property
+    /// itself: an optional property that it does not name is null or empty.
     public static func mapping(
         _ mapping: MappingModel, policies: [String: EntityMigrationPolicy.Type] = [:], label: String? = nil
     ) -> Self {
@@ -146,7 +149,7 @@ extension MigrationStage {
     }
 
     private func mapping() throws -> MappingModel {
-        if let given { return given }
+        if let given { return try given.checked() }
         guard didMigrate != nil else { return try MappingModel(from: source, to: destination, changing: changes) }
         return try MappingModel.forCustomStage(from: source, to: destination, changing: changes)
     }

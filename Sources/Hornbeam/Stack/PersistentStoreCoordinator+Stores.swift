@@ -20,14 +20,27 @@ extension PersistentStoreCoordinator {
 
     /// The ID of a URI; nil if the URI has another form, or its store is not open (PSC-12).
     ///
-    /// Does not check that the object exists.
+    /// Does not check that the object exists. If a renamed entity and another entity have had the name in the URI, looks up which of the two has the
+    /// object.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID,
-            let entity = managedObjectModel.entitiesByName[managedObjectModel.formerEntityNames[id.entityName] ?? id.entityName]
-        else { return nil }
+        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID else { return nil }
         let stack = stack
-        guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store else { return nil }
+        guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store, let entity = entity(of: id, in: store) else { return nil }
         return ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)
+    }
+
+    /// The entity with the name in an ID, or with that name in older versions. If there are both, the one that has the object: all entities of a
+    /// store take their keys from one sequence.
+    private func entity(of id: ManagedObjectID, in store: Store) -> EntityDescription? {
+        let model = managedObjectModel
+        guard let named = model.entitiesByName[id.entityName] else {
+            return model.formerEntityNames[id.entityName].flatMap { model.entitiesByName[$0] }
+        }
+        guard let renamed = model.entities.first(where: { $0 !== named && $0.renamingIdentifier == id.entityName }),
+            let snapshot = try? store.snapshot()
+        else { return named }
+        func has(_ entity: EntityDescription) -> Bool { !entity.isAbstract && ((try? snapshot.values(entity, id.reference)) ?? nil) != nil }
+        return !has(named) && has(renamed) ? renamed : named
     }
 
     /// The ID of a URI that is given as text; nil like the form with a URL (PSC-12).

@@ -1,12 +1,15 @@
 /// Checks the mappings that an app declares against the two models, and collects all contradictions.
 struct MappingCheck {
-    private let source: ManagedObjectModel
-    private let destination: ManagedObjectModel
-    private var problems: [HornbeamError] = []
+    let source: ManagedObjectModel
+    let destination: ManagedObjectModel
+    /// True when the code of a stage sets values afterwards.
+    private let allowsCode: Bool
+    var problems: [HornbeamError] = []
 
-    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) {
+    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel, allowsCode: Bool = false) {
         self.source = source
         self.destination = destination
+        self.allowsCode = allowsCode
     }
 
     /// - Throws: `invalidMigrationPlan`; each problem is one of its details.
@@ -23,12 +26,16 @@ struct MappingCheck {
             if !seen.insert(mapping.name).inserted { copy.problem("there are two mappings of this name", mapping, nil) }
             copy.check(mapping)
         }
-        guard !copy.problems.isEmpty else { return }
-        throw HornbeamError(
-            .invalidMigrationPlan, "The mapping does not fit the models: each problem is among the details.", details: copy.problems)
+        try copy.throwProblems()
     }
 
-    private mutating func problem(_ text: String, _ mapping: EntityMapping, _ key: String?) {
+    func throwProblems() throws {
+        guard !problems.isEmpty else { return }
+        throw HornbeamError(
+            .invalidMigrationPlan, "The mapping does not fit the models: each problem is among the details.", details: problems)
+    }
+
+    mutating func problem(_ text: String, _ mapping: EntityMapping, _ key: String?) {
         let subject = key.map { "\(mapping.name), \($0)" } ?? mapping.name
         problems.append(
             HornbeamError(.invalidMigrationPlan, "\(subject): \(text).", entity: mapping.destinationEntityName, key: key))
@@ -52,21 +59,31 @@ struct MappingCheck {
             return problem("the entity is new; name the entity that its objects come from", mapping, nil)
         }
         if let predicate = mapping.sourcePredicate { recordError(mapping, nil) { _ = try predicate.validated(for: old) } }
+        checkProperties(of: mapping, entity, old)
+    }
+
+    /// - Parameter namesDerived: True when the mapping may name derived attributes.
+    mutating func checkProperties(
+        of mapping: EntityMapping, _ entity: EntityDescription, _ old: EntityDescription, namesDerived: Bool = false
+    ) {
         var seen: Set<String> = []
         for property in mapping.attributeMappings + mapping.relationshipMappings {
             if !seen.insert(property.name).inserted { problem("the property is named twice", mapping, property.name) }
-            check(property, entity, old, mapping)
+            if namesDerived, entity.propertiesByName[property.name]?.isDerived == true, property.source == .derivation { continue }
+            check(property, entity, old, mapping, namesDerived: namesDerived)
         }
     }
 
     private mutating func check(
-        _ mapping: PropertyMapping, _ entity: EntityDescription, _ old: EntityDescription, _ owner: EntityMapping
+        _ mapping: PropertyMapping, _ entity: EntityDescription, _ old: EntityDescription, _ owner: EntityMapping, namesDerived: Bool
     ) {
         guard let property = entity.propertiesByName[mapping.name], !property.isTransient else {
             let names = entity.properties.filter { !$0.isTransient }.map(\.name)
             return problem("the new entity stores no property of that name\(suggestion(for: mapping.name, among: names))", owner, mapping.name)
         }
-        if property.isDerived { return problem("the store computes derived attributes; leave it out", owner, mapping.name) }
+        if property.isDerived, !namesDerived || mapping.sourceName == nil {
+            return problem("the store computes derived attributes; leave it out", owner, mapping.name)
+        }
         switch mapping.source {
         case .property(let name), .converted(let name):
             guard let before = old.propertiesByName[name], !before.isTransient else {
@@ -78,8 +95,16 @@ struct MappingCheck {
             }
         case .expression(let expression):
             recordError(owner, mapping.name) { _ = try expression.replacingSourceVariable.validatedType(for: old) }
-        case .defaultValue, .derivation:
-            if property.isRelationship { problem("a relationship has neither default value nor derivation", owner, mapping.name) }
+        case .defaultValue:
+            if property.isRelationship {
+                problem("a relationship has neither default value nor derivation", owner, mapping.name)
+            } else if !property.isOptional, property.defaultValue.isNull, !allowsCode, owner.kind != .custom {
+                problem("it is required and has no default value; name another source", owner, mapping.name)
+            }
+        case .derivation:
+            problem(
+                property.isRelationship ? "a relationship has neither default value nor derivation" : "the attribute is not derived; name another source",
+                owner, mapping.name)
         case .inverse, .empty:
             if property.isAttribute { problem("an attribute has no inverse and is not empty; use its default value", owner, mapping.name) }
         case .code: break
@@ -100,10 +125,7 @@ struct MappingCheck {
 extension MappingInference {
     /// The predecessor of an entity, by renaming identifier and by name.
     func matchedSource(of entity: EntityDescription) -> EntityDescription? {
-        func part(_ entity: EntityDescription) -> RenameMatch.Part {
-            RenameMatch.Part(name: entity.name, identifier: entity.definition.renamingIdentifier)
-        }
-        let match = RenameMatch(old: source.entities.map(part), new: destination.entities.map(part))
+        let match = RenameMatch(old: source.entities.map(\.renamePart), new: destination.entities.map(\.renamePart))
         return match.matches[entity.index].map { source.entities[$0] }
     }
 }

@@ -56,10 +56,7 @@ package struct CompositeMatch {
     package init(from old: PropertyDescription, to new: PropertyDescription) {
         let before = old.compositeElements
         let after = new.compositeElements
-        func part(_ element: AttributeDescription) -> RenameMatch.Part {
-            RenameMatch.Part(name: element.name, identifier: element.renamingIdentifier)
-        }
-        let match = RenameMatch(old: before.map(part), new: after.map(part))
+        let match = RenameMatch(old: before.map(\.renamePart), new: after.map(\.renamePart))
         pairs = zip(after, match.matches).map { ($0, $1.map { before[$0] }) }
     }
 

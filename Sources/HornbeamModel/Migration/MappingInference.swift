@@ -50,10 +50,7 @@ struct MappingInference {
     // MARK: Pairs
 
     private mutating func matchEntities() {
-        func part(_ entity: EntityDescription) -> RenameMatch.Part {
-            RenameMatch.Part(name: entity.name, identifier: entity.definition.renamingIdentifier)
-        }
-        let match = RenameMatch(old: source.entities.map(part), new: destination.entities.map(part))
+        let match = RenameMatch(old: source.entities.map(\.renamePart), new: destination.entities.map(\.renamePart))
         for (entity, old) in zip(destination.entities, match.matches) {
             guard let old else { continue }
             predecessors[entity.name] = source.entities[old]
@@ -83,12 +80,9 @@ struct MappingInference {
 
     private mutating func matchProperties(of entity: EntityDescription) {
         guard let old = predecessors[entity.name] else { return }
-        func part(_ property: PropertyDescription) -> RenameMatch.Part {
-            RenameMatch.Part(name: property.name, identifier: property.declaredIdentifier)
-        }
         let before = old.properties.filter { !$0.isTransient }
         let after = entity.properties.filter { !$0.isTransient }
-        let match = RenameMatch(old: before.map(part), new: after.map(part))
+        let match = RenameMatch(old: before.map(\.renamePart), new: after.map(\.renamePart))
         for (property, index) in zip(after, match.matches) {
             if let index { sources[entity.name, default: [:]][property.name] = before[index] }
             switch declaredSource(of: property, in: entity) {

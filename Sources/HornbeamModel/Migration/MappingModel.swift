@@ -53,7 +53,7 @@ public struct MappingModel: Sendable {
     private init(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ changes: [EntityMapping], allowsCode: Bool
     ) throws {
-        try MappingCheck(source, destination).check(changes)
+        try MappingCheck(source, destination, allowsCode: allowsCode).check(changes)
         var inference = MappingInference(source, destination, changes)
         var mappings = inference.run()
         let obstacles = inference.findings.filter { !allowsCode || $0.kind == .ambiguous }.map(\.error)
@@ -68,6 +68,23 @@ public struct MappingModel: Sendable {
         inference.markForCode(&mappings)
         self.init(from: source, to: destination, entityMappings: mappings)
     }
+
+    /// The mapping between two models whose stored parts are equal by name. Ignores renaming identifiers.
+    package static func unchanged(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> MappingModel {
+        func same(_ properties: [PropertyDescription]) -> [PropertyMapping] {
+            properties.filter { !$0.isTransient }.map { PropertyMapping($0.name, from: .property($0.name)) }
+        }
+        return MappingModel(
+            from: source, to: destination,
+            entityMappings: destination.entities.map { entity in
+                EntityMapping(
+                    .copy, from: source.entitiesByName[entity.name], to: entity, attributeMappings: same(entity.properties.filter(\.isAttribute)),
+                    relationshipMappings: same(entity.properties.filter(\.isRelationship)))
+            })
+    }
+
+    /// True when an entity of the source has a successor.
+    package var keepsEntities: Bool { entityMappings.contains { $0.sourceEntityName != nil && $0.destinationEntityName != nil } }
 
     /// True when policies read old objects and write new ones one by one.
     package var migratesObjectByObject: Bool { entityMappings.contains(where: \.migratesObjectByObject) }

@@ -83,7 +83,7 @@ extension HornbeamError.Code {
     public static let migrationFailed = Self(rawValue: 134_110)
     /// Objects violate a rule of the new model; each detail names them.
     public static let migrationConstraintViolation = Self(rawValue: 134_111)
-    /// The migration was cancelled; the store is unchanged.
+    /// The migration was cancelled; the store stays at the version that the message names.
     public static let migrationCancelled = Self(rawValue: 134_120)
     /// Core Data's code for a missing old model; Hornbeam's stores contain it.
     public static let missingSourceModel = Self(rawValue: 134_130)

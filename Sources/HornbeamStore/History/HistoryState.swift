@@ -40,6 +40,9 @@ package struct HistoryRetention: Hashable, Sendable {
         self.ageSeconds = ageSeconds
     }
 
+    /// Deletes nothing.
+    static let unlimited = HistoryRetention(recordCount: .max, unreadRecordCount: .max, ageSeconds: .infinity)
+
     /// One week, and at most a few megabytes.
     package static let standard = HistoryRetention(recordCount: 20_000, unreadRecordCount: 100_000, ageSeconds: 7 * 86_400)
 }

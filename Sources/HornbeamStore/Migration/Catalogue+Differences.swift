@@ -5,11 +5,15 @@ internal import HornbeamModel
 extension StoredSchema {
     /// The differences between the stored model and a given one, as parts of a sentence; empty when the store can be opened without a migration.
     ///
-    /// Compares the structure of rows, relationships and constraints first. If it is equal, compares the version hashes (MDL-9), which also cover
-    /// the permitted values: optional, transient, derivation, elements of composites, counts, modifiers.
+    /// Compares the structure of rows, relationships and constraints first. If it is equal, looks for parts that exchange their names, which the
+    /// structure does not show. At last compares the version hashes (MDL-9), which also cover the permitted values: optional, transient,
+    /// derivation, elements of composites, counts, modifiers.
     func differences(to given: ManagedObjectModel, _ wanted: Catalogue) throws -> [String] {
         let shape = catalogue.differences(to: wanted)
         guard shape.isEmpty else { return shape }
+        let renames = RenamedParts(from: model, to: given).parts.map { "\($0.subject) of the model is \($0.formerName) in the store" }
+            + RenamedParts(from: given, to: model).parts.map { "\($0.subject) of the store is \($0.formerName) in the model" }
+        guard renames.isEmpty else { return renames }
         let difference = try ModelDifference(from: model, to: given)
         guard !difference.migratedEntities.isEmpty else { return [] }
         let versioned = Set(difference.migratedEntities.flatMap { versionedSubjects(of: $0, given) })

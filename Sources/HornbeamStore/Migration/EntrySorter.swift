@@ -51,6 +51,17 @@ final class EntrySorter {
             return
         }
         try spill()
+        try mergeRuns(into: tree)
+        // One transaction for each run limits the size of the transactions.
+        for name in runs {
+            if let run = build.transaction.tree(named: name) { try build.transaction.drop(run) }
+            try build.flush()
+        }
+        runs = []
+    }
+
+    /// Holds a snapshot of the runs only while it reads them.
+    private func mergeRuns(into tree: TreeID) throws {
         let snapshot = try build.engine.snapshot(isPinned: true)
         var cursors: [RunCursor] = []
         for name in runs {
@@ -58,11 +69,6 @@ final class EntrySorter {
         }
         try merge(cursors, into: tree)
         try build.flush()
-        for name in runs {
-            if let run = build.transaction.tree(named: name) { try build.transaction.drop(run) }
-        }
-        try build.flush()
-        runs = []
     }
 
     private func sorted() -> [RunCursor] {

@@ -27,9 +27,9 @@ enum LinkSource {
     case reversed(PropertyDescription)
 }
 
-/// A relationship that becomes required in the new version.
-struct RequiredLink {
-    let relationship: PropertyDescription
+/// A property that becomes required in the new version, so that the old data may lack its value.
+struct RequiredProperty {
+    let property: PropertyDescription
     let entity: EntityDescription
 }
 
@@ -105,18 +105,31 @@ extension MigrationDraft {
         return found
     }
 
-    // MARK: Required relationships
+    // MARK: Required properties
 
     mutating func findRequired() {
         for step in tables where step.rowCount > 0 {
+            for property in step.entity.attributes where !property.isOptional && !property.isTransient && !property.isDerived {
+                if mayBeNull(property, step) { required.append(RequiredProperty(property: property, entity: step.entity)) }
+            }
             for property in step.entity.relationships where !property.isOptional && !property.isTransient {
                 let source = sourceProperty(of: property, in: step.entity)
                 let losesObjects = step.columns.contains {
                     if case .keepReferences = $0.conversion { $0.property == property } else { false }
                 }
                 if source?.isOptional == false, !losesObjects { continue }
-                required.append(RequiredLink(relationship: property, entity: step.entity))
+                required.append(RequiredProperty(property: property, entity: step.entity))
             }
+        }
+    }
+
+    /// True when rows may be null in an attribute of the new version. Inferred mappings exclude it; declared ones may not.
+    private func mayBeNull(_ attribute: PropertyDescription, _ step: TableStep) -> Bool {
+        guard let column = step.columns.first(where: { $0.property == attribute }) else { return false }
+        switch column.source {
+        case .fill: return attribute.defaultValue.isNull || source(of: attribute, in: step.entity)?.usesDefaultValue != true
+        case .column(_, let old): return old.isOptional && attribute.defaultValue.isNull
+        case .inverse, .computed: return false
         }
     }
 }

@@ -10,17 +10,19 @@ extension MigrationBuild {
             duplicates.add(
                 try UniqueKeys.holder(value, index, schema: schema), sharing: key, with: try UniqueKeys.holder(held, index, schema: schema))
         }
-        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 {
+        for table in draft.tables where table.entity.isKind(of: index.entity) && table.rowCount > 0 && !isDerived(index, in: table.entity) {
             try collect(index, from: table, sorter, duplicates)
         }
         try sorter.finish(into: index.tree)
-        for group in duplicates.groups {
-            recordViolation(
-                .constraintValidation,
-                "\(group.count) objects have the same value for the new constraint \(index.title), which must be unique.",
-                index.entity, index.elements[0].name, group)
-        }
+        take(duplicates.violations(of: index, oldID))
         try flush()
+    }
+
+    /// True for a constraint over derived attributes that the switch to the new version computes: it adds their unique keys.
+    private func isDerived(_ index: ValueIndex, in entity: EntityDescription) -> Bool {
+        guard index.isUnique else { return false }
+        let derived = draft.derived(in: entity)
+        return index.properties.contains { property in derived.contains { $0.name == property.name } }
     }
 
     private func collect(_ index: ValueIndex, from step: TableStep, _ sorter: EntrySorter, _ duplicates: Duplicates) throws {
@@ -48,28 +50,29 @@ extension MigrationBuild {
         for var entry in entries {
             let holder = try UniqueKeys.claim(index, &entry.key, for: entry.object, in: transaction, schema: schema)
             if let holder { duplicates.add(entry.object, sharing: entry.key.bytes, with: holder) }
+            try countWritten(bytes: entry.key.bytes.count)
         }
     }
 
-    // MARK: Required relationships
+    // MARK: Required properties
 
     func checkRequired() throws {
-        for link in draft.required {
-            guard let step = draft.tables.first(where: { $0.entity === link.entity }) else { continue }
-            let missing = try objects(of: step, without: link.relationship)
+        for required in draft.required {
+            guard let step = draft.tables.first(where: { $0.entity === required.entity }) else { continue }
+            let missing = try objects(of: step, without: required.property)
             guard !missing.isEmpty else { continue }
             recordViolation(
                 .missingRequiredValue,
-                "\(missing.count) objects of \(link.entity.name) have none in “\(link.relationship.name)”, which is required now.",
-                link.entity, link.relationship.name, Array(missing.prefix(Self.violationsMax)))
+                "\(missing.count) objects of \(required.entity.name) have none in “\(required.property.name)”, which is required now.",
+                required.entity, required.property.name, Array(missing.prefix(Self.violationsMax)))
         }
     }
 
-    private func objects(of step: TableStep, without relationship: PropertyDescription) throws -> [ObjectReference] {
+    private func objects(of step: TableStep, without property: PropertyDescription) throws -> [ObjectReference] {
         let table = schema.table(step.entity)
         let rows = try rows(step)
-        let members = relationship.isToMany ? try engine.snapshot().index(schema.link(relationship).members) : nil
-        let column = relationship.isToMany ? nil : table.column(relationship)
+        let members = property.isStoredToMany ? try engine.snapshot(isPinned: true).index(schema.link(property).members) : nil
+        let column = property.isStoredToMany ? nil : table.column(property)
         var missing: [ObjectReference] = []
         try translated { () throws(EngineError) in
             try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
@@ -127,22 +130,5 @@ private final class EntryCollector {
     func takeCutKeys() -> [(key: IndexKey, object: ObjectReference)] {
         defer { truncatedKeysMark = [] }
         return truncatedKeysMark
-    }
-}
-
-/// The objects with the same unique value, one group for each value.
-private final class Duplicates {
-    private var order: [[UInt8]] = []
-    private var objects: [[UInt8]: [ObjectReference]] = [:]
-
-    var groups: [[ObjectReference]] { order.map { objects[$0]?.sorted() ?? [] } }
-
-    func add(_ object: ObjectReference, sharing key: [UInt8], with holder: ObjectReference) {
-        if objects[key] == nil {
-            guard order.count < MigrationBuild.violationsMax else { return }
-            order.append(key)
-            objects[key] = [holder]
-        }
-        objects[key]?.append(object)
     }
 }

@@ -108,7 +108,7 @@ final class MigrationBuild {
 
     /// The rows of an entity in the new version.
     func rows(_ step: TableStep) throws(EngineError) -> TableView {
-        let snapshot = try engine.snapshot()
+        let snapshot = try engine.snapshot(isPinned: true)
         let tree = schema.table(step.entity).tree
         return step.changesLayout ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
     }
@@ -142,9 +142,7 @@ final class MigrationBuild {
 
     /// The ID of an object under its old entity, which both models can look up.
     func oldID(_ object: ObjectReference) -> ManagedObjectID {
-        let step = draft.tables.first { $0.entity.index == Int(object.entityIndex) }
-        guard let before = step?.oldEntity else { return reader.origins.objectID(object) }
-        return oldReader.origins.objectID(ObjectReference(before, object.key))
+        draft.oldID(object, oldReader.origins, reader.origins)
     }
 
     /// Checks the values of all rows against the limits, patterns and rules of the new model.
@@ -202,13 +200,19 @@ struct PendingMigration: Codable {
     /// Removes the trees of an interrupted migration, if there is one.
     static func clear(_ engine: Engine) throws {
         guard let bytes = try engine.snapshot().value(valueName) else { return }
-        let pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))
-        let transaction = try engine.begin()
-        for name in pending.trees {
-            if let tree = transaction.tree(named: name) { try transaction.drop(tree) }
-        }
-        try end(in: transaction)
-        _ = try transaction.commit(.full)
+        var pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))
+        // One transaction for each tree limits the size of the transactions.
+        repeat {
+            let transaction = try engine.begin()
+            defer { transaction.abort() }
+            if let name = pending.trees.popLast(), let tree = transaction.tree(named: name) { try transaction.drop(tree) }
+            if pending.trees.isEmpty {
+                try end(in: transaction)
+            } else {
+                try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(pending)))
+            }
+            _ = try transaction.commit(pending.trees.isEmpty ? .full : .lazy(maxDelay: .seconds(1)))
+        } while !pending.trees.isEmpty
     }
 
     /// Removes the list, and what a stage has stored beside it.

@@ -44,6 +44,8 @@ struct MigrationChain {
 
     /// Refuses a model that the store had before: an older version of the app must not remove data that a newer one has added.
     func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
+        if model.precedesExchangedNames(of: stored.model) { throw lacksRenames(stored.model, model) }
+        guard model.versionChecksum != stored.model.versionChecksum else { return }
         if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored.model, model) }
     }
 
@@ -52,6 +54,15 @@ struct MigrationChain {
             .stagedMigrationBackwards,
             "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not migrated backwards. Open "
                 + "it with the newer model, or for reading with its own stored model.")
+    }
+
+    /// The error of a model that has the version hashes of the store's version and lacks its renaming identifiers.
+    private func lacksRenames(_ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {
+        let renames = RenamedParts(from: model, to: stored).parts.map { "\($0.subject) was \($0.formerName)" }
+        return HornbeamError(
+            .stagedMigrationBackwards,
+            "“\(location)” is of a version in which parts have exchanged their names (\(renames.joined(separator: ", "))). The model is the version "
+                + "before, or it lacks these renaming identifiers. Open the store with a model that has them, or for reading with its own stored model.")
     }
 
     func refusal(_ errors: [any Error], _ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {

@@ -5,7 +5,7 @@ internal import HornbeamModel
 extension MigrationDraft {
     /// The columns of a table in which null cells become default values; nil when the rows must be rewritten for another reason, when an index contains
     /// the cells, or when one transaction cannot change so many leaves.
-    func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
+    mutating func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
         var fills: [ColumnFill] = []
         var leaves = 0
         for column in step.columns {
@@ -15,12 +15,14 @@ extension MigrationDraft {
                 let cell = column.property.defaultValue.cellBytes(column.stored.type),
                 let place = rows.layout.columns.firstIndex(where: { $0.id == ColumnID(UInt32(old.number)) })
             else { return nil }
-            let selection = try rows.rowsWithoutValue(inColumn: place, leavesMax: leavesInPlaceMax - leaves)
+            let selection = try rows.rowsWithoutValue(inColumn: place, leavesMax: leavesInPlace - leaves)
             guard let selection else { return nil }
             leaves += selection.leafCount
             fills.append(ColumnFill(column: place, cell: cell, rows: selection))
         }
-        return fills.count == step.reasons.count ? fills : nil
+        guard fills.count == step.reasons.count else { return nil }
+        leavesInPlace -= leaves
+        return fills
     }
 
     /// True when an index of the new version may read the property.

@@ -12,8 +12,8 @@ struct MigrationDraft {
     let new: ManagedObjectModel
     let mapping: MappingModel
     let snapshot: Snapshot
-    /// The maximum number of leaves of one table that the commit of the new version replaces.
-    let leavesInPlaceMax: Int
+    /// The number of leaves that the commit of the new version can still replace, in all tables together.
+    var leavesInPlace: Int
     /// The catalogue of the new version.
     var catalogue = Catalogue()
     var tables: [TableStep] = []
@@ -22,7 +22,7 @@ struct MigrationDraft {
     /// The trees of the old version that the new one does not use.
     var dropped: [String] = []
     /// Values that the new model requires and that the old data may lack.
-    var required: [RequiredLink] = []
+    var required: [RequiredProperty] = []
 
     init(
         _ old: StoredSchema, to new: ManagedObjectModel, by mapping: MappingModel, _ snapshot: Snapshot, _ engine: Engine
@@ -32,10 +32,11 @@ struct MigrationDraft {
         self.mapping = mapping
         self.snapshot = snapshot
         // The leaves changed by a transaction stay in the pool until its commit.
-        leavesInPlaceMax = engine.options.poolBytes / engine.options.pageSize / 4
+        leavesInPlace = engine.options.poolBytes / engine.options.pageSize / 4
         catalogue.collation = old.catalogue.collation
         catalogue.nextNumber = old.catalogue.nextNumber
-        catalogue.pastVersions = (old.catalogue.pastVersions ?? []) + [old.model.versionChecksum]
+        catalogue.pastVersions = old.catalogue.pastVersions
+        if old.model.versionChecksum != new.versionChecksum { catalogue.pastVersions = (catalogue.pastVersions ?? []) + [old.model.versionChecksum] }
         try makeEntities()
         try planTables()
         try planLinks()
@@ -110,6 +111,13 @@ struct MigrationDraft {
 
     func oldRowCount(_ entity: EntityDescription) throws(EngineError) -> Int { try oldRows(entity)?.count ?? 0 }
 
+    /// The ID of an object under its old entity, which both models can look up; its own ID if the old version does not have the object.
+    func oldID(_ object: ObjectReference, _ old: StoreIdentities, _ new: StoreIdentities) -> ManagedObjectID {
+        let step = tables.first { $0.entity.index == Int(object.entityIndex) }
+        guard let before = step?.oldEntity, (try? oldRows(before)?.contains(object.key)) == true else { return new.objectID(object) }
+        return old.objectID(ObjectReference(before, object.key))
+    }
+
     // MARK: Dropped trees
 
     private mutating func findDroppedTrees() {
@@ -135,11 +143,11 @@ struct MigrationDraft {
     /// True when rows or entries are written, in or before that commit.
     var writesRows: Bool { builds || tables.contains { $0.way == .fill } }
 
-    /// True when the store's rows, relationships or constraints differ from those of the new model.
+    /// True when the store's rows, relationships, constraints or indexes differ from those of the new model.
     var changesShape: Bool {
         tables.contains { $0.way != .keep } || links.contains { $0.isBuilt || $0.stored != $0.old } || !dropped.isEmpty
             || catalogue.entities != old.catalogue.entities || catalogue.relationships != old.catalogue.relationships
-            || indexes.contains { $0.stored.name == nil && !old.catalogue.indexes.contains($0.stored) } || !required.isEmpty || !derivedEntities.isEmpty
+            || indexes.contains { !old.catalogue.indexes.contains($0.stored) } || !required.isEmpty || !derivedEntities.isEmpty
     }
 
     /// The concrete entities with rows whose derived attributes must be computed.

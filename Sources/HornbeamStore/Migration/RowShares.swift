@@ -63,9 +63,9 @@ struct RowWindow {
 
     func parts(_ threads: Int) -> Int { range.count < Self.rowsForThreads ? 1 : threads }
 
-    /// Sets the number of rows by the bytes that the last ones took.
+    /// Sets the number of rows by the bytes that the last ones took. At most doubles it, because the next rows may be longer.
     mutating func countWritten(_ bytes: Int) {
-        if bytes > 0 { rows = max(min(range.count * Self.bytesGoal / bytes, rowsMax), 1) }
+        if bytes > 0 { rows = max(min(range.count * Self.bytesGoal / bytes, rowsMax, range.count * 2), 1) }
     }
 }
 

@@ -5,8 +5,8 @@ package import HornbeamModel
 extension Store {
     /// Describes the migration that opening a store with a model would execute; nil when it needs none. Writes nothing.
     ///
-    /// - Throws: `inferredMappingFailed` with every obstacle; `modelReferenceNotFound` and `stagedMigrationBackwards` like opening; errors
-    ///   of opening for reading.
+    /// - Throws: The errors with which opening refuses the migration before its first write, such as `inferredMappingFailed` with every obstacle,
+    ///   `modelReferenceNotFound`, `stagedMigrationBackwards`, `modelMismatch`; errors of opening for reading.
     package static func migrationPlan(
         of location: Location, to model: ManagedObjectModel, options: Options = Options()
     ) throws -> StoreMigrationPlan? {
@@ -19,39 +19,33 @@ extension Store {
     }
 
     private func migrationPlan(to model: ManagedObjectModel, _ settings: MigrationOptions) throws -> StoreMigrationPlan? {
-        let snapshot = try engine.snapshot()
-        guard let stored = try StoredSchema(snapshot, location.description) else { return nil }
+        guard let stored = try StoredSchema(engine.snapshot(), location.description) else { return nil }
+        let migration = StoreMigration(engine: engine, location: location, options: Options(), settings: settings)
         let isRequired = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
         let chain = MigrationChain(settings, location)
         var rest = try chain.versions(from: stored.model, to: model, isRequired: isRequired)[...]
         if isRequired { try chain.checkInference(from: stored.model, over: Array(rest)) }
         while let version = rest.popFirst() {
             let differs = try !stored.differences(to: version, Catalogue(model: version)).isEmpty
+            guard let draft = try migration.draft(stored, to: version, isRequired: differs) else { continue }
             let stage = settings.stage(from: stored.model, to: version)
-            let mapping: MappingModel
-            do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: version) } catch {
-                if differs { throw error }
-                continue
-            }
-            let draft = try MigrationDraft(stored, to: version, by: mapping, snapshot, engine)
-            guard differs || draft.changesShape else { continue }
             var plan = try StoreMigrationPlan(draft, engine)
             plan.laterMappings = try zip([version] + rest, rest).map { source, destination in
                 try settings.stage(from: source, to: destination)?.mapping ?? MappingModel.inferred(from: source, to: destination)
             }
             plan.label = stage?.label
-            if let stage, stage.runsCode { try addCopy(to: &plan, draft, snapshot) }
+            if let stage, stage.runsCode { try addCopy(to: &plan, draft) }
             return plan
         }
         return nil
     }
 
     /// Adds the cost of a stage with code, which first copies all rows and entries.
-    private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft, _ snapshot: Snapshot) throws(EngineError) {
+    private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft) throws(EngineError) {
         plan.runsCode = true
         plan.rowCount += draft.tables.reduce(0) { $0 + $1.rowCount }
         for name in draft.old.catalogue.indexTrees {
-            if let tree = snapshot.tree(named: name) { plan.rowCount += try snapshot.index(tree).count }
+            if let tree = draft.snapshot.tree(named: name) { plan.rowCount += try draft.snapshot.index(tree).count }
         }
         plan.byteCount = Int(try engine.statistics().liveBytes) * 2 + 1 << 20
     }

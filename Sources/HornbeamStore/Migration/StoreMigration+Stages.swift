@@ -12,13 +12,15 @@ extension StoreMigration {
         try MigrationChain(settings, location).checkDirection(stored, model)
         try PendingMigration.clear(engine)
         _ = try completeInterruptedSave(stored)
-        try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20)
-        if backsUp { try backUp() }
+        let backup = backsUp ? MigrationBackup(settings, location, options) : nil
+        try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20, stored.model, backup)
+        try backup?.make(of: engine)
         do {
             return try convert(stage, stored, to: model)
         } catch {
             // The first error is reported. If the cleanup fails, the next opening removes the trees.
             try? PendingMigration.clear(engine)
+            backup?.remove()
             throw failure(error, of: stage)
         }
     }
@@ -44,7 +46,7 @@ extension StoreMigration {
             try convert(old, new, settings.progress ?? { _ in })
         }
         access.end()
-        try checkRules(result, stored.model)
+        try checkRules(result, draft)
         try switchOver(stored, copy, result, draft, label: stage.label, relay)
         return result
     }
@@ -95,21 +97,23 @@ extension StoreMigration {
 
     // MARK: Checks after the code
 
-    private func checkRules(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
+    private func checkRules(_ result: StoredSchema, _ draft: MigrationDraft) throws {
         let snapshot = try engine.snapshot()
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
         let state = try StoreSnapshot(snapshot, reader: reader)
-        var check = RequiredCheck(state)
+        let old = StoreIdentities(identifier: UUID(engine.storeIdentifier), model: draft.old.model, catalogue: draft.old.catalogue)
+        let oldID: (ObjectReference) -> ManagedObjectID = { draft.oldID($0, old, reader.origins) }
+        var check = RequiredCheck(state, id: oldID)
         try check.run()
         var violations = check.violations
         if settings.checksValues {
             for case let table? in state.schema.tables {
                 var values = ValueCheck(table, reader)
                 try EngineError.translated { () throws(EngineError) in try values.run(over: state.view(table)) }
-                violations += values.violations(reader.origins.objectID)
+                violations += values.violations(oldID)
             }
         }
-        guard violations.isEmpty else { throw violationError(violations, from: old, to: result.model) }
+        guard violations.isEmpty else { throw violationError(violations, from: draft.old.model, to: result.model) }
     }
 
     /// The error that reports an error of a stage's code. Errors of the store, and errors that already name objects, are returned unchanged.
@@ -124,8 +128,8 @@ extension StoreMigration {
         return HornbeamError(
             .migrationFailed,
             "The stage \(stage.label.map { "“\($0)” " } ?? "")from \(stage.mapping.source.versionName) to "
-                + "\(stage.mapping.destination.versionName) failed in “\(location)”: its code threw an error. The store is unchanged. Correct the "
-                + "code or the objects, and open the store again.",
+                + "\(stage.mapping.destination.versionName) failed in “\(location)”: its code threw an error. The store stays at "
+                + "\(settings.name(of: stage.mapping.source)). Correct the code or the objects, and open the store again.",
             objectIDs: found?.objectIDs ?? [], details: details, cause: found == nil ? "\(error)" : nil, underlyingError: error)
     }
 }
@@ -133,9 +137,14 @@ extension StoreMigration {
 /// Finds the objects without a value for a required property.
 struct RequiredCheck {
     private let snapshot: StoreSnapshot
+    private let id: (ObjectReference) -> ManagedObjectID
     private(set) var violations: [HornbeamError] = []
 
-    init(_ snapshot: StoreSnapshot) { self.snapshot = snapshot }
+    /// - Parameter id: The ID of an object in errors.
+    init(_ snapshot: StoreSnapshot, id: @escaping (ObjectReference) -> ManagedObjectID) {
+        self.snapshot = snapshot
+        self.id = id
+    }
 
     mutating func run() throws {
         for case let table? in snapshot.schema.tables {
@@ -147,7 +156,7 @@ struct RequiredCheck {
                         .missingRequiredValue,
                         "\(objects.count) objects of \(table.entity.name) have no value in “\(property.name)”, which is required.",
                         entity: table.entity.name, key: property.name,
-                        objectIDs: objects.prefix(MigrationBuild.violationsMax).map(snapshot.reader.origins.objectID)))
+                        objectIDs: objects.prefix(MigrationBuild.violationsMax).map(id)))
             }
         }
     }

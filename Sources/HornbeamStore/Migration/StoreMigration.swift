@@ -27,8 +27,13 @@ struct StoreMigration {
         var isMigrated = false
         for version in versions {
             let differs = try !current.differences(to: version, Catalogue(model: version)).isEmpty
-            guard let next = try step(current, to: version, isRequired: differs, backsUp: !isMigrated) else { continue }
-            (current, isMigrated) = (next, true)
+            do {
+                guard let next = try step(current, to: version, isRequired: differs, backsUp: !isMigrated) else { continue }
+                (current, isMigrated) = (next, true)
+            } catch let error as HornbeamError where error.code == .migrationCancelled {
+                throw HornbeamError(
+                    .migrationCancelled, "The migration of “\(location)” was cancelled. The store stays at \(settings.name(of: current.model)).")
+            }
         }
         return isMigrated ? current : nil
     }
@@ -36,38 +41,49 @@ struct StoreMigration {
     private func step(
         _ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool, backsUp: Bool
     ) throws -> StoredSchema? {
-        let chain = MigrationChain(settings, location)
         let stage = settings.stage(from: stored.model, to: model)
         if let stage, stage.runsCode { return try run(stage, stored, to: model, backsUp: backsUp) }
-        if isRequired { try chain.checkDirection(stored, model) }
-        let mapping: MappingModel
-        do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: model) } catch {
-            // The model differs only in parts without influence on rows, so it is stored without a migration.
-            if !isRequired { return nil }
-            throw chain.refusal([error], stored.model, model)
-        }
         try PendingMigration.clear(engine)
-        var draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
-        guard isRequired || draft.changesShape else { return nil }
-        guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
-        if try completeInterruptedSave(stored) {
-            draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
-        }
-        try checkSharesEntities(draft)
-        try checkAbstract(draft)
-        if draft.writesRows { try checkSpace(for: MigrationCost(draft, engine).bytes) }
-        if backsUp { try backUp() }
+        guard var draft = try self.draft(stored, to: model, isRequired: isRequired) else { return nil }
+        if try completeInterruptedSave(stored), let complete = try self.draft(stored, to: model, isRequired: isRequired) { draft = complete }
+        let backup = backsUp ? MigrationBackup(settings, location, options) : nil
+        try checkSpace(for: (draft.writesRows ? MigrationCost(draft, engine).bytes : 0), stored.model, backup)
+        try backup?.make(of: engine)
         let relay = ProgressRelay(settings.progress)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
         do {
             try build(draft, relay)
-            try finish(draft, result, label: stage?.label, relay)
+            try finish(draft, result, label: stage?.label, records: isRequired, relay)
         } catch {
             // The first error is reported. If the cleanup fails, the next opening removes the trees.
             try? PendingMigration.clear(engine)
+            backup?.remove()
             throw error
         }
         return result
+    }
+
+    /// The changes of one step, after the checks that need no write; nil when the step changes nothing. The plan of a migration calls it too.
+    func draft(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> MigrationDraft? {
+        let chain = MigrationChain(settings, location)
+        let stage = settings.stage(from: stored.model, to: model)
+        if isRequired { try chain.checkDirection(stored, model) }
+        let mapping: MappingModel
+        do {
+            // Without a required migration, parts of equal names are the same, whatever their renaming identifiers.
+            mapping = try stage?.mapping ?? (isRequired ? .inferred(from: stored.model, to: model) : .unchanged(from: stored.model, to: model))
+        } catch {
+            throw chain.refusal([error], stored.model, model)
+        }
+        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(isPinned: true), engine)
+        guard isRequired || draft.changesShape else { return nil }
+        guard settings.infersMapping || stage != nil || !isRequired else { throw noMapping(stored, model) }
+        // The code of a stage may delete objects, or make new ones of them.
+        if stage?.runsCode != true {
+            try checkSharesEntities(draft)
+            try checkAbstract(draft)
+        }
+        return draft
     }
 
     func build(_ draft: MigrationDraft, _ relay: ProgressRelay, checksRequired: Bool = true) throws {
@@ -87,7 +103,7 @@ struct StoreMigration {
 
     // MARK: The commit
 
-    private func finish(_ draft: MigrationDraft, _ result: StoredSchema, label: String?, _ relay: ProgressRelay) throws {
+    private func finish(_ draft: MigrationDraft, _ result: StoredSchema, label: String?, records: Bool, _ relay: ProgressRelay) throws {
         let transaction = try engine.begin()
         defer { transaction.abort() }
         try setLayouts(draft, transaction, relay)
@@ -97,7 +113,7 @@ struct StoreMigration {
         try result.write(to: transaction)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try deriveValues(draft, transaction, reader)
-        try record(draft, label: label, reader, transaction)
+        if records { try record(draft, label: label, reader, transaction) }
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
@@ -135,11 +151,14 @@ struct StoreMigration {
         try LeftoverTrees.add(leftover, snapshot, to: transaction)
     }
 
+    /// Computes the derived attributes whose values change.
+    ///
+    /// - Throws: `migrationConstraintViolation`, with all objects that would share a unique value.
     func deriveValues(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ reader: RowReader) throws {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
+        var work: [SaveExecution.Derivations] = []
         for entity in draft.derivedEntities {
             let table = reader.schema.table(entity)
-            let properties = draft.derived(in: entity)
             var keys: [UInt64] = []
             try EngineError.translated { () throws(EngineError) in
                 try transaction.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
@@ -147,12 +166,25 @@ struct StoreMigration {
                     return true
                 }
             }
-            try execution.derive(properties, of: keys.map { ObjectReference(entityIndex: table.index, key: $0) })
+            work.append(SaveExecution.Derivations(table: table, properties: draft.derived(in: entity), keys: keys))
         }
+        var duplicates: [(index: ValueIndex, objects: Duplicates)] = []
+        let fresh = Set(draft.indexes.filter(\.isBuilt).map(\.stored.number))
+        for shared in try execution.derive(work, fresh: fresh) {
+            let place = duplicates.firstIndex { $0.index === shared.index } ?? duplicates.count
+            if place == duplicates.count { duplicates.append((shared.index, Duplicates())) }
+            duplicates[place].objects.add(shared.object, sharing: shared.key, with: shared.holder)
+        }
+        guard !duplicates.isEmpty else { return }
+        let old = StoreIdentities(identifier: UUID(engine.storeIdentifier), model: draft.old.model, catalogue: draft.old.catalogue)
+        let violations = duplicates.flatMap { index, objects in
+            objects.violations(of: index) { draft.oldID($0, old, reader.origins) }
+        }
+        throw violationError(violations, from: draft.old.model, to: draft.new)
     }
 
     func record(_ draft: MigrationDraft, label: String?, _ reader: RowReader, _ transaction: WriteTransaction) throws {
-        guard options.history != nil, let tree = transaction.tree(named: HistoryKey.treeName) else { return }
+        guard options.history != nil || options.keepsStoredHistory, let tree = transaction.tree(named: HistoryKey.treeName) else { return }
         var change = StoreChange()
         change.kind = .migration
         let identifiers = draft.new.versionIdentifiers.sorted().joined(separator: ", ")
@@ -164,7 +196,7 @@ struct StoreMigration {
 
     /// Refuses a model without any of the store's entities: it belongs to another store, and migrating to it would remove all objects.
     func checkSharesEntities(_ draft: MigrationDraft) throws {
-        guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
+        guard !draft.mapping.keepsEntities else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(
                 .modelMismatch,
@@ -188,37 +220,24 @@ struct StoreMigration {
         if let error = HornbeamError.combining(problems) { throw error }
     }
 
-    func checkSpace(for needed: Int) throws {
+    /// - Parameter needed: The bytes that the migration writes. The copy of the store counts if it is on the same volume.
+    func checkSpace(for needed: Int, _ old: ManagedObjectModel, _ backup: MigrationBackup?) throws {
         guard case .directory(let path) = location else { return }
         let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
-        guard let free = fileSystem.availableBytes(path), free < needed else { return }
+        var needed = needed
+        if let backup, backup.isOnVolume(of: path) { needed += Int(try engine.statistics().liveBytes) }
+        guard needed > 0, let free = fileSystem.availableBytes(path), free < needed else { return }
         throw HornbeamError(
             .full,
-            "The migration of “\(location)” needs about \(needed >> 20) MiB, and \(free >> 20) MiB are free. Nothing was changed. Make room "
-                + "and open the store again.")
-    }
-
-    func backUp() throws {
-        guard let directory = settings.backupDirectory, case .directory(let path) = location else { return }
-        let name = URL(filePath: path).deletingPathExtension().lastPathComponent
-        let stamp = options.clock().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
-        let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
-        try EngineError.translated { () throws(EngineError) in
-            // Stores of one name may be copied within one second, and so may a store that is opened again after a failure.
-            var (target, count) = ("\(directory)/\(name)-\(stamp).hornbeam", 1)
-            while try fileSystem.exists(target) {
-                count += 1
-                target = "\(directory)/\(name)-\(stamp)-\(count).hornbeam"
-            }
-            _ = try engine.backup(to: target)
-        }
+            "The migration of “\(location)” needs about \(needed >> 20) MiB, and \(free >> 20) MiB are free. The store stays at "
+                + "\(settings.name(of: old)). Make room and open the store again.")
     }
 
     private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .missingMappingModel,
             "“\(location)” was made with \(settings.name(of: stored.model)) and must be migrated to \(settings.name(of: model)); its description "
-                + "does not allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
+                + "does not allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store stays at its version.")
     }
 }
 

@@ -91,7 +91,7 @@ extension MigrationDraft {
         }
     }
 
-    private func tableStep(_ entity: EntityDescription) throws(EngineError) -> TableStep {
+    private mutating func tableStep(_ entity: EntityDescription) throws(EngineError) -> TableStep {
         let stored = catalogue.entity(named: entity.name)!
         let before = predecessor(of: entity).flatMap { $0.isAbstract ? nil : $0 }
         var step = TableStep(

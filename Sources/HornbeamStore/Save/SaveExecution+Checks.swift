@@ -105,7 +105,17 @@ extension SaveExecution {
         try execute(update)
     }
 
-    private func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {
+    /// Adds the unique key of a stored row. Returns the object that has it already.
+    func claim(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws -> ObjectReference? {
+        try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
+            try index.fill(&key, from: row, of: table)
+        }
+        guard !key.hasNull else { return nil }
+        if key.isTruncated { try recordTruncatedKey(of: index) }
+        return try UniqueKeys.claim(index, &key, for: ObjectReference(entityIndex: table.index, key: objectKey), in: transaction, schema: schema)
+    }
+
+    func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {
         try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
             try index.fill(&key, from: row, of: table)
         }

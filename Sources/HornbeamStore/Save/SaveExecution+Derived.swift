@@ -41,10 +41,55 @@ extension SaveExecution {
         change.merge(execution.change)
     }
 
-    /// Computes derived attributes of objects that have no other changes.
-    func derive(_ properties: [PropertyDescription], of objects: [ObjectReference]) throws {
+    /// Derived attributes to compute for objects that have no other changes.
+    struct Derivations {
+        let table: EntityTable
+        let properties: [PropertyDescription]
+        let keys: [UInt64]
+
+        /// The constraints that contain the attributes.
+        var constraints: [ValueIndex] {
+            table.indexes.filter { index in index.isUnique && index.properties.contains { property in properties.contains { $0.name == property.name } } }
+        }
+
+        func object(_ key: UInt64) -> ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
+    }
+
+    /// A unique value that an object shares with another one.
+    struct SharedKey {
+        let index: ValueIndex
+        let key: [UInt8]
+        let object: ObjectReference
+        let holder: ObjectReference
+    }
+
+    /// Computes derived attributes. Removes all unique keys that contain them first, so that objects can exchange their values.
+    ///
+    /// Returns the unique values that several objects have; the caller must abort the transaction if there are any.
+    /// - Parameter fresh: The numbers of constraints that contain no keys of these objects yet.
+    func derive(_ work: [Derivations], fresh: Set<Int>) throws -> [SharedKey] {
         let now = PropertyValue.date(Date())
-        for object in objects { try recompute(properties, of: object, now: now) }
+        for part in work {
+            for index in part.constraints where !fresh.contains(index.number) {
+                for key in part.keys { try release(index, key, part.table) }
+            }
+        }
+        for part in work {
+            for key in part.keys {
+                guard let update = try derivedUpdate(part.properties, of: part.object(key), now: now) else { continue }
+                try execute(update)
+            }
+        }
+        var shared: [SharedKey] = []
+        for part in work {
+            for index in part.constraints {
+                for key in part.keys {
+                    guard let holder = try claim(index, key, part.table) else { continue }
+                    shared.append(SharedKey(index: index, key: self.key.bytes, object: part.object(key), holder: holder))
+                }
+            }
+        }
+        return shared
     }
 
     private func findStale(_ object: ObjectReference, _ mask: PropertyMask, _ stale: inout StaleValues) throws(EngineError) {
@@ -100,18 +145,23 @@ extension SaveExecution {
     // MARK: Values
 
     private func recompute(_ properties: [PropertyDescription], of object: ObjectReference, now: PropertyValue) throws {
+        if let update = try derivedUpdate(properties, of: object, now: now) { try executeDerived(update) }
+    }
+
+    /// The changes of derived attributes; nil when there are none.
+    private func derivedUpdate(_ properties: [PropertyDescription], of object: ObjectReference, now: PropertyValue) throws -> UpdateValues? {
         let table = schema.table(at: object.entityIndex)
-        guard let stored = try stored(object) else { return }
+        guard let stored = try stored(object) else { return nil }
         var changes: [(PropertyDescription, PropertyValue)] = []
         for property in properties {
             let value = try property.coerced(derivedValue(of: property, object, stored.values, now: now))
             if value != stored.values[property.index] { changes.append((property, value)) }
         }
-        guard !changes.isEmpty else { return }
+        guard !changes.isEmpty else { return nil }
         assert(changes.allSatisfy { $0.0.isDerived }, "Only derived attributes are computed.")
         let update = ChangeSet.Update(
             entity: table.entity, key: object.key, expectedVersion: stored.version, values: changes)
-        try executeDerived(try UpdateValues(update, table: table, keepsVersion: true))
+        return try UpdateValues(update, table: table, keepsVersion: true)
     }
 
     private func derivedValue(

@@ -193,7 +193,7 @@ extension HistoryLog {
         _ engine: Engine, _ options: Store.Options, _ reader: RowReader
     ) throws -> HistoryLog? {
         let tree = try engine.snapshot().tree(named: HistoryKey.treeName)
-        guard (tree != nil) != (options.history != nil), !options.readOnly else {
+        guard (tree != nil) != (options.history != nil), !options.readOnly, !options.keepsStoredHistory else {
             return try tree.map { try kept(in: $0, as: options, reader, engine.snapshot()) }
         }
         let transaction = try engine.begin()
@@ -210,6 +210,7 @@ extension HistoryLog {
     }
 
     static func kept(in tree: TreeID, as options: Store.Options, _ reader: RowReader, _ snapshot: Snapshot) throws -> HistoryLog {
-        try HistoryLog(tree: tree, keeping: options.history ?? .standard, clock: options.clock, reader, snapshot)
+        let retention = options.keepsStoredHistory ? .unlimited : options.history ?? .standard
+        return try HistoryLog(tree: tree, keeping: retention, clock: options.clock, reader, snapshot)
     }
 }

@@ -47,6 +47,9 @@ extension Store {
         package var durability = SaveDurability.full
         /// The limits of history. With nil, no history is recorded and the stored history is deleted.
         package var history: HistoryRetention? = .standard
+        /// True keeps the stored history as it is, whatever `history` is: records are added if there is one, and none is deleted. For tools,
+        /// which do not know the limits of the app.
+        package var keepsStoredHistory = false
         /// The source of the times in history.
         package var clock: @Sendable () -> Date = { Date() }
         /// The number and the age of replaced versions that stay readable without a snapshot.

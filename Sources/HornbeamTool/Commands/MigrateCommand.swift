@@ -41,6 +41,7 @@ extension Command {
         let line = Guarded(ProgressLine("migrating"))
         var options = Store.Options()
         options.createIfMissing = false
+        options.keepsStoredHistory = true
         var migration = target.options
         migration.backupDirectory = backup
         migration.progress = { step in line.withLock { $0.update(step.fraction, step.part) } }

@@ -54,7 +54,13 @@ extension Command {
         let difference = try ModelDifference(from: source, to: destination)
         Console.printLine(difference.description)
         if difference.migratedEntities.isEmpty { return }
-        _ = try MappingModel.inferred(from: source, to: destination)
+        if destination.precedesExchangedNames(of: source) {
+            throw CommandFailure(
+                "Stores of '\(old)' are not migrated: the model '\(new)' is the version before it, or it lacks the renaming identifiers of exchanged names.")
+        }
+        guard try MappingModel.inferred(from: source, to: destination).keepsEntities else {
+            throw CommandFailure("Stores with objects are not migrated: the models have no entity in common. Set the renaming identifiers of renamed entities.")
+        }
         Console.printLine("Stores are migrated when they are opened.")
     }
 

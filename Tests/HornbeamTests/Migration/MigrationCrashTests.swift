@@ -163,7 +163,7 @@ import Testing
         disk.capacity = disk.used + 600_000
         let operations = disk.operationCount
         let error = try #require(hornbeamError { _ = try Self.open(disk, Self.second, Self.plan()) })
-        #expect(error.code == .full && error.message.contains("are free. Nothing was changed."))
+        #expect(error.code == .full && error.message.contains("are free. The store stays at "))
         #expect(disk.operationCount - operations < 40)
         disk.capacity = nil
         #expect(try !Self.judge(disk))

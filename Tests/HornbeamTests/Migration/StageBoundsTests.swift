@@ -234,7 +234,7 @@ import Testing
         try again.loadPersistentStores()
         #expect(try again.newContext().values("Person", "name") == ["x", "y", "z"])
         try again.close()
-        #expect(try FileManager.default.contentsOfDirectory(at: copies, includingPropertiesForKeys: nil).count == 3)
+        #expect(try FileManager.default.contentsOfDirectory(at: copies, includingPropertiesForKeys: nil).count == 2)
         try FileManager.default.removeItem(at: folder)
     }
 }

@@ -28,7 +28,7 @@ import Testing
                     RelationshipDescription("owner", to: "Person", inverse: "houses"), RelationshipDescription("shed", to: "Shed"),
                     RelationshipDescription("twins", to: "House", toMany: true),
                 ]),
-            Entity("Shed", attributes: [AttributeDescription("street", .string, optional: true)]),
+            Entity("Shed", attributes: ["street", "color"].map { AttributeDescription($0, .string, optional: true) }),
         ]
         return definition
     }
@@ -51,6 +51,9 @@ import Testing
             ($0.entities[2].name, $0.entities[2].renamingIdentifier) = ("Hut", "Shed")
             ($0.entities[2].attributes[0].name, $0.entities[2].attributes[0].renamingIdentifier) = ("lane", "street")
             $0.entities[1].relationships[1].destinationEntityName = "Hut"
+        },
+        Pair(description: "two attributes exchange their names") {
+            ($0.entities[2].attributes[0].renamingIdentifier, $0.entities[2].attributes[1].renamingIdentifier) = ("color", "street")
         },
         Pair(
             description: "the type of an attribute",

@@ -26,7 +26,7 @@ public struct ModelDifference: Sendable {
 
     /// The changes, in the order of the new model, removed parts last.
     public let changes: [Change]
-    /// The entities whose version hash differs, so that stored objects must be migrated. Sorted.
+    /// The entities whose stored objects must be migrated: their version hash differs, or their parts exchange names. Sorted.
     public let migratedEntities: [String]
 
     /// Compares two models. Parts are matched by name, or by their renaming identifier.
@@ -36,7 +36,9 @@ public struct ModelDifference: Sendable {
         changes = found.changes
         let before = old.entityVersionHashesByName
         let after = new.entityVersionHashesByName
-        migratedEntities = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
+        let rehashed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+        let renamed = RenamedParts(from: old, to: new).parts + RenamedParts(from: new, to: old).parts
+        migratedEntities = rehashed.union(renamed.map(\.entity).filter { before[$0] != nil && after[$0] != nil }).sorted()
     }
 }
 
