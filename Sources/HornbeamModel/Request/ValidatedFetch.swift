@@ -4,12 +4,21 @@
 package struct ValidatedFetch: Sendable {
     package private(set) var request: FetchDescription
     package let entity: EntityDescription
+    /// The shape by which a store keeps plans; nil if the request has none, or was changed after its validation.
+    package private(set) var shape: RequestShape?
 
     /// - Throws: `HornbeamError`: `unknownEntity`; `predicateInvalid` with all problems of the request.
     package init(_ request: FetchDescription, in model: ManagedObjectModel) throws {
         entity = try model.entity(named: request.entityName)
         try request.validate(for: entity)
         self.request = request
+    }
+
+    /// A request whose shape was validated.
+    init(_ request: FetchDescription, of shape: RequestShape) {
+        self.request = request
+        self.shape = shape
+        entity = shape.entity
     }
 
     /// The fetch without offset and limit.
@@ -41,6 +50,7 @@ package struct ValidatedFetch: Sendable {
     func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         change(&result.request)
+        result.shape = nil
         return result
     }
 }
