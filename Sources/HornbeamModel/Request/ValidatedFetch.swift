@@ -22,10 +22,10 @@ package struct ValidatedFetch: Sendable {
     }
 
     /// The fetch without offset and limit.
-    package var withoutWindow: ValidatedFetch { replacing { $0 = $0.withoutWindow } }
+    package var withoutWindow: ValidatedFetch { request.window.isWhole ? self : replacing { $0 = $0.withoutWindow } }
 
     /// The fetch of the results up to the end of the window; see `FetchDescription.upToWindow`.
-    package var upToWindow: ValidatedFetch { replacing { $0 = $0.upToWindow } }
+    package var upToWindow: ValidatedFetch { request.window.offset == 0 ? self : replacing { $0 = $0.upToWindow } }
 
     /// The fetch of all results, in any order.
     package var withoutOrder: ValidatedFetch {
