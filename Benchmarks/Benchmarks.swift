@@ -19,7 +19,8 @@ import Foundation
         if let profile = options.profile {
             if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
-            if profile == "walk" { return try StaffSuite(options: options, folder: folder, contestants: []).profile() }
+            if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
+            if profile.hasPrefix("K") { return try profileCatalogue(profile, options, folder) }
             if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
             let words = profile.split(separator: "@").map(String.init)
@@ -56,6 +57,12 @@ import Foundation
         }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         try report(results, options)
+    }
+
+    private static func profileCatalogue(_ step: String, _ options: Options, _ folder: Folder) throws {
+        let words = step.split(separator: "@").map(String.init)
+        let type = catalogueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] } ?? GraphCatalogue.self
+        try CatalogueSuite(options: options, folder: folder, contestants: []).profile(words[0], type)
     }
 
     private static var graphContestants: [any EventContestant.Type] {

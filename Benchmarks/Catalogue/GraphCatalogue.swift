@@ -56,10 +56,12 @@ final class GraphCatalogue: CatalogueContestant {
         })
     }
 
-    func sizes(of names: [String]) throws -> UInt64 {
+    func sizes(of names: [String], prepared: Bool) throws -> UInt64 {
         var sum: UInt64 = 0
+        var request = FetchRequest<Package>()
         for name in names {
-            for package in try context.fetch(FetchRequest<Package>().where(Package.name == name)) { sum &+= UInt64(package.installedSize) }
+            request.untyped.predicate = prepared ? Package.name == name : try FetchPredicate(format: "name == %@", name)
+            for package in try context.fetch(request) { sum &+= UInt64(package.installedSize) }
         }
         return sum
     }
@@ -76,18 +78,27 @@ final class GraphCatalogue: CatalogueContestant {
         }
     }
 
-    func dependencies(on names: [String]) throws -> UInt64 {
+    func dependencies(on names: [String], prepared: Bool) throws -> UInt64 {
         var sum: UInt64 = 0
+        let fromLibraries = try FetchPredicate(format: "package.section.name == 'libs'")
+        var request = FetchRequest<Dependency>()
         for name in names {
-            let request = try FetchRequest<Dependency>().where("target == %@ AND package.section.name == 'libs'", name)
+            request.untyped.predicate = prepared
+                ? Dependency.target == name && fromLibraries
+                : try FetchPredicate(format: "target == %@ AND package.section.name == 'libs'", name)
             sum &+= UInt64(try context.count(request))
         }
         return sum
     }
 
-    func firstNames() throws -> UInt64 {
-        let first = try context.fetch(FetchRequest<Package>().where(Package.name >= "libs").sorted(by: "name").limit(100))
-        return first.reduce(0) { $0 &+ UInt64($1.name.utf8.count) }
+    func firstNames(_ times: Int, prepared: Bool) throws -> UInt64 {
+        var sum: UInt64 = 0
+        let kept = FetchRequest<Package>().where(Package.name >= "libs").sorted(by: "name").limit(100)
+        for _ in 0..<times {
+            let request = prepared ? kept : try FetchRequest<Package>().where("name >= %@", "libs").sorted(by: "name").limit(100)
+            for package in try context.fetch(request) { sum &+= UInt64(package.name.utf8.count) }
+        }
+        return sum
     }
 
     func close() throws { try container.close() }

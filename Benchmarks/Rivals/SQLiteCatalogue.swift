@@ -49,7 +49,9 @@ final class SQLiteCatalogue: CatalogueContestant {
         }
     }
 
-    func sizes(of names: [String]) throws -> UInt64 { try sum("SELECT size FROM package WHERE name = ?", names) }
+    func sizes(of names: [String], prepared: Bool) throws -> UInt64 {
+        try sum("SELECT size FROM package WHERE name = ?", names, prepared: prepared)
+    }
 
     func countLibraries() throws -> UInt64 {
         // CONTAINS is case-sensitive; LIKE in SQLite is not.
@@ -58,27 +60,38 @@ final class SQLiteCatalogue: CatalogueContestant {
 
     func sizeBySection() throws -> UInt64 { try sum("SELECT sum(size) * count(*) FROM package GROUP BY section", nil) }
 
-    func dependencies(on names: [String]) throws -> UInt64 {
+    func dependencies(on names: [String], prepared: Bool) throws -> UInt64 {
         try sum(
             """
             SELECT count(*) FROM dependency d JOIN package p ON p.id = d.package JOIN section s ON s.id = p.section
             WHERE d.target = ? AND s.name = 'libs'
-            """, names)
+            """, names, prepared: prepared)
     }
 
-    func firstNames() throws -> UInt64 {
-        let select = try connection.prepare("SELECT name FROM package WHERE name >= 'libs' ORDER BY name, id LIMIT 100")
+    func firstNames(_ times: Int, prepared: Bool) throws -> UInt64 {
+        func prepare() throws -> SQLiteStatement {
+            try connection.prepare("SELECT name FROM package WHERE name >= ? ORDER BY name, id LIMIT 100", persistent: prepared)
+        }
+        let kept = try prepare()
         var sum: UInt64 = 0
-        while try select.step() { sum &+= UInt64(select.text(0).count) }
+        for _ in 0..<times {
+            let select = prepared ? kept : try prepare()
+            select.bind(1, copying: "libs")
+            while try select.step() { sum &+= UInt64(select.text(0).count) }
+            select.reset()
+        }
         return sum
     }
 
     /// The sum of the first column over all rows, for each name or once.
-    private func sum(_ query: String, _ names: [String]?) throws -> UInt64 {
-        let select = try connection.prepare(query)
+    ///
+    /// - Parameter prepared: False to prepare the statement again for each name.
+    private func sum(_ query: String, _ names: [String]?, prepared: Bool = true) throws -> UInt64 {
+        let kept = try connection.prepare(query)
         return try connection.reading {
             var sum: UInt64 = 0
             for name in names ?? [""] {
+                let select = prepared ? kept : try connection.prepare(query, persistent: false)
                 if names != nil { select.bind(1, copying: name) }
                 while try select.step() { sum &+= UInt64(select.int(0)) }
                 select.reset()

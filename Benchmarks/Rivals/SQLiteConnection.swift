@@ -30,7 +30,8 @@ final class SQLiteConnection {
         }
     }
 
-    func prepare(_ text: String) throws -> SQLiteStatement { try SQLiteStatement(handle, text) }
+    /// - Parameter persistent: True for a statement that is executed many times.
+    func prepare(_ text: String, persistent: Bool = true) throws -> SQLiteStatement { try SQLiteStatement(handle, text, persistent: persistent) }
 
     func transaction<R>(_ body: () throws -> R) throws -> R {
         try run("BEGIN IMMEDIATE")
@@ -54,9 +55,9 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     private let database: OpaquePointer
 
-    init(_ database: OpaquePointer, _ text: String) throws {
+    init(_ database: OpaquePointer, _ text: String, persistent: Bool) throws {
         var handle: OpaquePointer?
-        guard sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil) == SQLITE_OK, let handle else {
+        guard sqlite3_prepare_v3(database, text, -1, UInt32(persistent ? SQLITE_PREPARE_PERSISTENT : 0), &handle, nil) == SQLITE_OK, let handle else {
             throw BenchmarkError("SQLite: \(String(cString: sqlite3_errmsg(database))) in \(text)")
         }
         self.handle = handle

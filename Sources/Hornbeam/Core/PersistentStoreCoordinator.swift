@@ -17,6 +17,7 @@ public final class PersistentStoreCoordinator: Sendable {
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let shapes = EntityShapes()
+    let requestShapes = RequestShapes()
     let slowFetches = SlowFetches()
 
     private let state = Guarded(State())

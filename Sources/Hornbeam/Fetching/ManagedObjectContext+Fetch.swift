@@ -29,7 +29,9 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The errors of `fetch`.
     public func fetchIDs<Object>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
-        objectIDs(try find(request.untyped))
+        var request = request.untyped
+        if request.resultType == .objects { request.resultType = .objectIDs }
+        return objectIDs(try find(request))
     }
 
     /// Fetches objects that are created at their first access. For long results of which a program uses few (FET-5).
@@ -53,7 +55,8 @@ extension ManagedObjectContext {
     func prepared(_ request: FetchDescription) throws -> ValidatedFetch {
         processPendingChanges()
         try requireNoReadFailures()
-        let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel)
+        let fetch = try ValidatedFetch(
+            request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
         if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(fetch) }
         try advance()
         return fetch

@@ -90,6 +90,9 @@ public struct ManagedArray<Element: ManagedObject> {
 
     // MARK: Reading
 
+    /// The relationship, if the array has no changes of its own.
+    var unchangedRelationship: ToManyBase? { steps.isEmpty ? base : nil }
+
     /// The IDs of the members in order; creates no object.
     public var objectIDs: [ManagedObjectID] {
         guard let base, steps.isEmpty else { return objectList.map(\.objectID) }

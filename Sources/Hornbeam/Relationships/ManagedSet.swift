@@ -86,6 +86,9 @@ public struct ManagedSet<Element: ManagedObject> {
 
     // MARK: Reading
 
+    /// The relationship, if the set has no changes of its own.
+    var unchangedRelationship: ToManyBase? { changes.isEmpty ? base : nil }
+
     /// The members as a `Set`. Takes O(n).
     public var objects: Set<Element> { Set(self) }
 

@@ -4,7 +4,6 @@ extension FetchDescription {
     /// - Throws: `HornbeamError` with code `predicateInvalid`; if there are several problems, they are its
     ///   details.
     public func validate(for entity: EntityDescription) throws {
-        if isValidLookup(in: entity) { return }
         var check = RequestCheck(request: self, entity: entity)
         check.conditions()
         check.counts()
@@ -18,30 +17,6 @@ extension FetchDescription {
             "The request for “\(entity.name)” has \(check.problems.count) problems: "
                 + check.problems.map(\.message).joined(separator: " "),
             entity: entity.name, details: check.problems)
-    }
-}
-
-extension FetchDescription {
-    /// The property and the value of a lookup: a request whose only condition is equality with one value. It is the most common request.
-    package var lookUp: (name: String, value: PropertyValue)? {
-        guard sortDescriptors.isEmpty, fetchOffset == 0, case .comparison(let comparison)? = predicate?.node,
-            comparison.comparator == .equal, comparison.modifier == .direct, comparison.options.isEmpty,
-            case .keyPath(.evaluatedObject, let steps) = comparison.left, steps.count == 1, case .name(let name) = steps[0],
-            case .constant(let value) = comparison.right
-        else { return nil }
-        return (name, value)
-    }
-
-    /// True for a lookup whose property has the type of the value. Such a request needs no further validation.
-    private func isValidLookup(in entity: EntityDescription) -> Bool {
-        guard isPlain, let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
-            !returnsDistinctResults,
-            let property = entity.propertiesByName[name], !property.isTransient
-        else { return false }
-        switch (property.attributeType, value) {
-        case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date): return true
-        default: return false
-        }
     }
 }
 

@@ -4,6 +4,8 @@
 package struct ValidatedFetch: Sendable {
     package private(set) var request: FetchDescription
     package let entity: EntityDescription
+    /// The shape by which a store keeps plans; nil if the request has none, or was changed after its validation.
+    package private(set) var shape: RequestShape?
 
     /// - Throws: `HornbeamError`: `unknownEntity`; `predicateInvalid` with all problems of the request.
     package init(_ request: FetchDescription, in model: ManagedObjectModel) throws {
@@ -12,11 +14,18 @@ package struct ValidatedFetch: Sendable {
         self.request = request
     }
 
+    /// A request whose shape was validated.
+    init(_ request: FetchDescription, of shape: RequestShape) {
+        self.request = request
+        self.shape = shape
+        entity = shape.entity
+    }
+
     /// The fetch without offset and limit.
-    package var withoutWindow: ValidatedFetch { replacing { $0 = $0.withoutWindow } }
+    package var withoutWindow: ValidatedFetch { request.window.isWhole ? self : replacing { $0 = $0.withoutWindow } }
 
     /// The fetch of the results up to the end of the window; see `FetchDescription.upToWindow`.
-    package var upToWindow: ValidatedFetch { replacing { $0 = $0.upToWindow } }
+    package var upToWindow: ValidatedFetch { request.window.offset == 0 ? self : replacing { $0 = $0.upToWindow } }
 
     /// The fetch of all results, in any order.
     package var withoutOrder: ValidatedFetch {
@@ -41,6 +50,7 @@ package struct ValidatedFetch: Sendable {
     func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         change(&result.request)
+        result.shape = nil
         return result
     }
 }

@@ -12,6 +12,8 @@ final class Schema: Sendable {
     /// All unique and fetch indexes.
     let indexes: [ValueIndex]
     let derivations: DerivationPlan
+    /// The plans of request shapes.
+    let keptPlans = ShapeTable()
     /// Entity numbers → `entity.index`; -1 for unknown numbers.
     private let entityIndexes: [Int32]
     /// The link index of each to-many, by `entity.index` and property index; nil for other properties.

@@ -42,6 +42,14 @@ package import HornbeamModel
 
     // MARK: Rows
 
+    /// Passes the row of a key to `body`, without a copy of the table's view; nil when there is no row.
+    @inline(__always)
+    func readRow<R>(
+        _ key: UInt64, of table: EntityTable, _ body: (RowView) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        unsafe try views[table.slot].withRow(key, body)
+    }
+
     package func exists(_ entity: EntityDescription, _ key: UInt64) throws -> Bool {
         try EngineError.translated { () throws(EngineError) in
             try view(schema.table(entity)).contains(key)

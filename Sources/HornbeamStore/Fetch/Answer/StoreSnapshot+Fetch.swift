@@ -12,20 +12,32 @@ extension StoreSnapshot {
     package func fetch(
         _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
-        if let answer = try lookUp(fetch, excluding: excluding) { return answer }
-        let context = FilterContext(self)
-        context.control = control
-        return try self.fetch(FetchPlan(fetch, in: self, counting: false), excluding: excluding, in: context)
+        var answer = try fetchByKeptPlan(fetch, excluding, control) ?? fetchByNewPlan(fetch, excluding, control)
+        if fetch.request.resultType == .objects, fetch.request.includesPropertyValues { try answer.rows.locate(in: self) }
+        return answer
+    }
+
+    private func fetchByNewPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>, _ control: FetchControl?) throws -> FetchAnswer {
+        let plan = try FetchPlan(fetch, in: self, counting: false)
+        keep(plan, of: fetch, counting: false)
+        return try self.fetch(plan, excluding: excluding, in: FilterContext(self, control: control))
     }
 
     func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {
-        let context = context ?? FilterContext(self)
+        try execute(plan, excluding, context ?? FilterContext(self)) ?? FetchAnswer()
+    }
+
+    /// Nil if the execution would read more than `workMax` entries or rows.
+    func execute(
+        _ plan: FetchPlan, _ excluding: Set<UInt64>, _ context: FilterContext, workMax: Int = .max
+    ) throws -> FetchAnswer? {
         let sink = ResultSink(plan.mode, neededCount: plan.window.end, excluding: excluding, context: context)
-        var execution = FetchExecution(plan, self, context, sink)
+        let execution = FetchExecution(plan, self, context, sink, workMax: workMax)
         var rows = try context.run { () throws(EngineError) in
             try execution.run()
             return sink.finish()
         }
+        if execution.isStopped { return nil }
         rows.keep(plan.window.range(of: rows.count, skippedCount: sink.skippedCount))
         return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
@@ -37,17 +49,28 @@ extension StoreSnapshot {
 
     /// Like `count`, with statistics of the execution.
     package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
-        try count(FetchPlan(fetch, in: self, counting: true), excluding: excluding)
+        if let answer = try countByKeptPlan(fetch, excluding) { return answer }
+        let plan = try FetchPlan(fetch, in: self, counting: true)
+        keep(plan, of: fetch, counting: true)
+        return try count(plan, excluding: excluding)
     }
 
     func count(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> CountAnswer {
+        try executeCount(plan, excluding, context) ?? CountAnswer(count: 0)
+    }
+
+    /// Nil if the execution would read more than `workMax` entries.
+    func executeCount(
+        _ plan: FetchPlan, _ excluding: Set<UInt64>, _ context: FilterContext? = nil, workMax: Int = .max
+    ) throws -> CountAnswer? {
         if excluding.isEmpty, plan.countsEntries {
             return CountAnswer(count: plan.window.count(of: plan.choice.entries), work: FetchWork(plan: plan))
         }
         let context = context ?? FilterContext(self)
         let sink = ResultSink(.count, neededCount: nil, excluding: excluding, context: context)
-        var execution = FetchExecution(plan, self, context, sink)
+        let execution = FetchExecution(plan, self, context, sink, workMax: workMax)
         try context.run { () throws(EngineError) in try execution.run() }
+        if execution.isStopped { return nil }
         return CountAnswer(count: plan.window.count(of: sink.count), work: FetchWork(execution))
     }
 

@@ -21,7 +21,7 @@ extension StoreSnapshot {
         let plan = try FetchPlan(fetch.withoutOrder, in: self, counting: false)
         let feed = GroupAccumulator(program, context)
         let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
-        var execution = FetchExecution(plan, self, context, sink)
+        let execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         for object in objects { feed.add(object.inputs, object: object.key) }
         return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))

@@ -10,7 +10,7 @@ extension StoreSnapshot {
         }
         let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
         let sink = ResultSink(.select, neededCount: nil, excluding: [], context: context)
-        var execution = FetchExecution(plan, self, context, sink)
+        let execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         return plan.tables.compactMap { table in sink.selected[table.index].map { (table, $0) } }
     }

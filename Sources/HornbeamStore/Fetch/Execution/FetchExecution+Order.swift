@@ -4,13 +4,19 @@ internal import HornbeamModel
 /// Walking an index in the order of the fetch.
 extension FetchExecution {
     /// Walks the ranges and passes their objects to the sink until it needs no more.
-    mutating func walkInOrder(_ access: IndexAccess) throws(EngineError) {
+    func walkInOrder(_ access: IndexAccess) throws(EngineError) {
         guard let order = access.order else { return }
         let view = try snapshot.engineSnapshot.index(access.index.tree)
         var rows = 0
         var group = TiedGroup()
         for var range in access.ranges {
             let skipped = try skip(in: &range, access, order, view)
+            if plan.isExact, order.tied == nil, !order.isBackward {
+                try access.index.forEachObject(in: range, skipping: skipped, of: view, schema: snapshot.schema) { reference in
+                    isRequested(reference) ? sink.accept(reference) : true
+                }
+                continue
+            }
             unsafe try view.forEach(in: range, reversed: order.isBackward, skipping: skipped) {
                 (key, value) throws(EngineError) -> Bool in
                 let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
@@ -21,7 +27,8 @@ extension FetchExecution {
                 return try accept(ready, &rows)
             }
         }
-        _ = try accept(group.finish(), &rows)
+        if rows <= workMax { _ = try accept(group.finish(), &rows) }
+        if rows > workMax { stop() }
         count(rows: rows)
     }
 
@@ -33,6 +40,7 @@ extension FetchExecution {
     private func acceptInOrder(_ reference: ObjectReference, _ rows: inout Int) throws(EngineError) -> Bool {
         if plan.isExact { return sink.accept(reference) }
         rows += 1
+        guard rows <= workMax else { return false }
         let table = snapshot.schema.table(at: reference.entityIndex)
         let filter = filter(reference.entityIndex)
         var location = RowLocation()
@@ -81,6 +89,20 @@ extension FetchExecution {
 }
 
 extension ValueIndex {
+    /// Calls `body` with the object of each entry in a range, in key order, until it returns false.
+    func forEachObject(
+        in range: KeyRange, skipping skipped: Int = 0, of view: IndexView, schema: Schema, _ body: (ObjectReference) -> Bool
+    ) throws(EngineError) {
+        guard isUnique || isPolymorphic else {
+            // The last eight bytes of the key are the object key, and the entry has no value.
+            let entity = onlyEntity
+            return try view.forEachSuffix(in: range, skipping: skipped) { key in body(ObjectReference(entityIndex: entity, key: key)) }
+        }
+        unsafe try view.forEach(in: range, skipping: skipped) { (key, value) throws(EngineError) -> Bool in
+            unsafe body(try reference(key, value, schema: schema))
+        }
+    }
+
     /// The object of an entry.
     func reference(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, schema: Schema

@@ -32,7 +32,7 @@ extension FetchExecution {
     }
 
     /// Scans the parts in parallel. The first part uses this execution's sink; the results of the others are added to it in order.
-    mutating func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
+    func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
         let parts = windows.indices.map { number in
             if number == 0 { return ScanPart(self, windows[0], table) }
             let context = FilterContext(snapshot)
@@ -40,10 +40,10 @@ extension FetchExecution {
             return ScanPart(FetchExecution(plan, snapshot, context, sink.emptyCopy(context)), windows[number], table)
         }
         Cores.share(parts.count) { parts[$0].run() }
-        count(rows: -rowsRead, leaves: -leavesRead)
         for (number, part) in parts.enumerated() {
             if let error = part.error { throw part.execution.context.failure.map(context.fail) ?? error }
-            if number > 0 { sink.add(part.execution.sink) }
+            guard number > 0 else { continue }
+            sink.add(part.execution.sink)
             count(rows: part.execution.rowsRead, leaves: part.execution.leavesRead)
         }
     }
@@ -51,7 +51,7 @@ extension FetchExecution {
 
 /// One range of a scan. A worker thread uses it first, and then the thread that waited for the worker.
 private final class ScanPart {
-    private(set) var execution: FetchExecution
+    let execution: FetchExecution
     private(set) var error: EngineError?
     private let window: KeyWindow
     private let table: EntityTable

@@ -2,48 +2,56 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// Executes a plan: walks the access path, applies the filters, passes rows to the sink.
-struct FetchExecution {
-    let plan: FetchPlan
+///
+/// A class, because the closures of walks would copy a structure for each entry.
+final class FetchExecution {
+    private(set) var plan: FetchPlan
     let snapshot: StoreSnapshot
     let context: FilterContext
     let sink: ResultSink
     private(set) var rowsRead = 0
     private(set) var leavesRead = 0
-    /// The entities whose objects are results, by index.
-    private let isRequested: [Bool]
+    /// The number of entries, or of rows of an ordered walk, after which the execution stops.
+    let workMax: Int
+    /// True if the execution stopped at `workMax`, so that its results are incomplete.
+    private(set) var isStopped = false
 
-    init(_ plan: FetchPlan, _ snapshot: StoreSnapshot, _ context: FilterContext, _ sink: ResultSink) {
+    init(_ plan: FetchPlan, _ snapshot: StoreSnapshot, _ context: FilterContext, _ sink: ResultSink, workMax: Int = .max) {
         self.plan = plan
         self.snapshot = snapshot
         self.context = context
         self.sink = sink
-        var isRequested = [Bool](repeating: false, count: snapshot.schema.tables.count)
-        for table in plan.tables { isRequested[Int(table.index)] = true }
-        self.isRequested = isRequested
+        self.workMax = workMax
     }
 
-    mutating func run() throws(EngineError) {
+    func run() throws(EngineError) {
         switch plan.choice.path {
         case .nothing: return
         case .scan: try scan()
         case .keys(let keys, _): try lookUp(keys)
         case .index(let access) where access.order != nil: try walkInOrder(access)
-        case .members, .index, .intersection, .union: try finish(try objects(plan.choice.path))
+        case .members, .index, .intersection, .union:
+            let found = try objects(plan.choice.path)
+            isStopped = found.count > workMax
+            if workMax < .max { plan.choice.entries = found.count }
+            if !isStopped { try finish(found) }
         }
     }
 
     func filter(_ entityIndex: Int32) -> Filter { plan.filters[Int(entityIndex)] ?? .constant(true) }
 
-    func isRequested(_ reference: ObjectReference) -> Bool { isRequested[Int(reference.entityIndex)] }
+    func isRequested(_ reference: ObjectReference) -> Bool { plan.isRequested[Int(reference.entityIndex)] }
 
-    mutating func count(rows: Int, leaves: Int = 0) {
+    func stop() { isStopped = true }
+
+    func count(rows: Int, leaves: Int = 0) {
         rowsRead += rows
         leavesRead += leaves
     }
 
     // MARK: Scan
 
-    private mutating func scan() throws(EngineError) {
+    private func scan() throws(EngineError) {
         let window = try keyWindow()
         for table in plan.tables {
             let parts = window.isOpen ? try parts(of: table) : [window]
@@ -56,7 +64,7 @@ struct FetchExecution {
     }
 
     /// Returns false when the sink needs no more rows of any table.
-    mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
+    func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
         var leaves = 0
@@ -78,12 +86,12 @@ struct FetchExecution {
 
     // MARK: Keys
 
-    private mutating func lookUp(_ keys: [UInt64]) throws(EngineError) {
+    private func lookUp(_ keys: [UInt64]) throws(EngineError) {
         for table in plan.tables { try read(keys, table) }
     }
 
     /// Reads rows by ascending keys, applies the filter, and passes matching rows to the sink.
-    private mutating func read(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
+    private func read(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
         let filter = filter(table.index)
         var rows = 0
         try snapshot.view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
@@ -117,7 +125,7 @@ struct FetchExecution {
             for owner in owners {
                 try reader.forEach(owner: owner) { member in
                     if isRequested(member) { found.append(member) }
-                    return true
+                    return found.count <= workMax
                 }
             }
             return ObjectSet.ascending(found)
@@ -140,17 +148,16 @@ struct FetchExecution {
         let view = try snapshot.engineSnapshot.index(access.index.tree)
         var found: [ObjectReference] = []
         for range in access.ranges {
-            unsafe try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
-                let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
+            try access.index.forEachObject(in: range, of: view, schema: snapshot.schema) { reference in
                 if isRequested(reference) { found.append(reference) }
-                return true
+                return found.count <= workMax
             }
         }
         return found
     }
 
     /// Passes the objects to the sink. Reads their rows if a filter or the sink needs them.
-    private mutating func finish(_ found: [ObjectReference]) throws(EngineError) {
+    private func finish(_ found: [ObjectReference]) throws(EngineError) {
         guard !plan.isExact || sink.needsRows else {
             for reference in found where !sink.accept(reference) { return }
             return

@@ -277,3 +277,30 @@ extension ResultSet {
     /// Prefetches two cache lines that the caller reads next.
     package static func prefetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.prefetch(first, second) }
 }
+
+extension ResultSet {
+    /// The most listed rows that are located together.
+    private static let locatedMax = 512
+
+    /// Locates the rows of a short list, so that the objects need no lookup of their own.
+    mutating func locate(in snapshot: StoreSnapshot) throws {
+        guard leaves.isEmpty, hints.isEmpty, !references.isEmpty, references.count <= Self.locatedMax else { return }
+        let references = references
+        hints = try EngineError.translated { () throws(EngineError) in
+            var hints: [RowHint] = []
+            hints.reserveCapacity(references.count)
+            var entity = references[0].entityIndex
+            var cells = snapshot.cells(snapshot.schema.table(at: entity))
+            for reference in references {
+                if reference.entityIndex != entity {
+                    entity = reference.entityIndex
+                    cells = snapshot.cells(snapshot.schema.table(at: entity))
+                }
+                var location = RowLocation()
+                _ = try cells.find(reference.key, at: &location)
+                hints.append(RowHint(location))
+            }
+            return hints
+        }
+    }
+}

@@ -19,10 +19,11 @@ final class FilterContext {
     /// Cancels the fetch; nil for a fetch that cannot be cancelled.
     var control: FetchControl?
 
-    init(_ snapshot: StoreSnapshot, lookupLeavesMax: Int = 4, threads: ScanThreads = ScanThreads()) {
+    init(_ snapshot: StoreSnapshot, lookupLeavesMax: Int = 4, threads: ScanThreads = ScanThreads(), control: FetchControl? = nil) {
         self.snapshot = snapshot
         self.lookupLeavesMax = lookupLeavesMax
         self.threads = threads
+        self.control = control
     }
 
     var schema: Schema { snapshot.schema }

@@ -31,7 +31,7 @@ final class PathTest: Sendable {
         guard let filter = filters[Int(target.entityIndex)] else { return missingResult }
         context.count(rows: 1)
         let table = context.schema.table(at: target.entityIndex)
-        return try context.view(target.entityIndex).withRow(target.key) { (row) throws(EngineError) -> Bool in
+        return try context.snapshot.readRow(target.key, of: table) { (row) throws(EngineError) -> Bool in
             try filter.holds(row, target.key, table, context)
         } ?? missingResult
     }
@@ -149,7 +149,7 @@ final class MembersTest: Sendable {
         guard let filter = filters[Int(member.entityIndex)] else { return false }
         context.count(rows: 1)
         let table = context.schema.table(at: member.entityIndex)
-        return try context.view(member.entityIndex).withRow(member.key) { (row) throws(EngineError) -> Bool in
+        return try context.snapshot.readRow(member.key, of: table) { (row) throws(EngineError) -> Bool in
             try filter.holds(row, member.key, table, context)
         } ?? false
     }

@@ -29,7 +29,7 @@ struct IndexAccess: Sendable {
     /// The order of the walk, if it is the requested order; nil otherwise.
     var order: Order?
 
-    struct Order: Sendable {
+    struct Order: Hashable, Sendable {
         var isBackward: Bool
         /// The number of leading elements that the requested order uses. Entries that are equal in them are sorted by object key. Nil when the
         /// index already has that order.

@@ -5,11 +5,16 @@ internal import HornbeamModel
 struct FetchPlan: Sendable {
     let entity: EntityDescription
     let tables: [EntityTable]
-    let choice: AccessChoice
+    var choice: AccessChoice
+    /// All conditions.
+    var conjuncts: [PredicateAnalysis.Conjunct]
     /// The filter for the remaining conditions, by entity index; nil for tables that are not read.
-    let filters: [Filter?]
-    let residual: [PredicateAnalysis.Conjunct]
+    var filters: [Filter?]
+    /// The conditions that the access path does not satisfy.
+    var residual: [PredicateAnalysis.Conjunct]
     let sorts: [SortKey]
+    /// The entities whose objects are results, by index.
+    let isRequested: [Bool]
     var window = FetchWindow()
 
     /// True when every row or entry on the access path is a result.

@@ -24,7 +24,7 @@ extension AccessPlanner {
     /// True when lookups by ascending keys return the requested order: the fetch reads one table, which is ordered by key.
     var returnsKeyOrder: Bool { sorts.isEmpty && tables.count == 1 }
 
-    private var compiler: FilterCompiler? { tables.first.map { FilterCompiler(snapshot.reader, $0) } }
+    var compiler: FilterCompiler? { tables.first.map { FilterCompiler(snapshot.reader, $0) } }
 
     private func keysChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
         guard term.path.isEmpty, term.modifier == .direct, [.equal, .in].contains(term.comparator),
@@ -52,11 +52,9 @@ extension AccessPlanner {
     func members(
         _ link: LinkIndex, owners: [UInt64], used: Set<Int>, via: FetchPredicate.Node?
     ) throws(EngineError) -> AccessChoice {
-        let reader = try snapshot.members(link.relationship)
-        var entries = 0
-        for owner in owners { entries += try reader.count(owner: owner) }
+        let path = AccessPath.members(link, owners: owners, via: via)
         return AccessChoice(
-            .members(link, owners: owners, via: via), used: used, entries: entries,
+            path, used: used, entries: try countEntries(path),
             isOrdered: returnsKeyOrder && owners.count == 1 && link.order == nil)
     }
 
@@ -65,6 +63,30 @@ extension AccessPlanner {
     private func indexChoice(
         _ index: ValueIndex, _ terms: [(position: Int, term: Term)]
     ) throws(EngineError) -> AccessChoice? {
+        guard let (access, used) = try indexPath(index, terms) else { return nil }
+        let path = AccessPath.index(access)
+        return AccessChoice(path, used: used, entries: try countEntries(path), isOrdered: access.order != nil)
+    }
+
+    /// The exact number of entries in the ranges of an index, or of members.
+    func countEntries(_ path: AccessPath) throws(EngineError) -> Int {
+        var entries = 0
+        switch path {
+        case .index(let access):
+            let view = try snapshot.engineSnapshot.index(access.index.tree)
+            for range in access.ranges { entries += try view.count(in: range) }
+        case .members(let link, let owners, _):
+            let reader = try snapshot.members(link.relationship)
+            for owner in owners { entries += try reader.count(owner: owner) }
+        default: break
+        }
+        return entries
+    }
+
+    /// The ranges of an index that contain the results, and the conditions that they satisfy; nil if the index does not serve the request.
+    func indexPath(
+        _ index: ValueIndex, _ terms: [(position: Int, term: Term)]
+    ) throws(EngineError) -> (access: IndexAccess, used: Set<Int>)? {
         guard index.isUsable(schema.catalogue), index.condition?.isImplied(by: conjuncts) ?? true else { return nil }
         let match = IndexMatch(index, terms, conjuncts, origins: snapshot.reader.origins, rangesMax: Self.rangesMax)
         guard match.count > 0 || !sorts.isEmpty else { return nil }
@@ -72,11 +94,7 @@ extension AccessPlanner {
         if index.isUnique, match.count < index.elements.count, try !containsAllRows(index) { return nil }
         let order = try order(of: index, match)
         if match.count == 0, order == nil { return nil }
-        let view = try snapshot.engineSnapshot.index(index.tree)
-        var entries = 0
-        for range in match.ranges { entries += try view.count(in: range) }
-        let access = IndexAccess(index: index, ranges: match.ranges, isWhole: match.count == 0, order: order)
-        return AccessChoice(.index(access), used: match.used, entries: entries, isOrdered: order != nil)
+        return (IndexAccess(index: index, ranges: match.ranges, isWhole: match.count == 0, order: order), match.used)
     }
 
     private func containsAllRows(_ index: ValueIndex) throws(EngineError) -> Bool {

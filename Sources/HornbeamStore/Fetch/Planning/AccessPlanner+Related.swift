@@ -120,7 +120,7 @@ extension AccessPlanner {
         guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(rowTotal, 64) else { return nil }
         let context = FilterContext(snapshot)
         let sink = ResultSink(.collectByKey, neededCount: nil, excluding: [], context: context)
-        var execution = FetchExecution(plan, snapshot, context, sink)
+        let execution = FetchExecution(plan, snapshot, context, sink)
         do throws(EngineError) {
             try execution.run()
         } catch {

@@ -49,6 +49,10 @@ extension FetchPlan {
         entity = planner.entity
         tables = planner.tables
         sorts = planner.sorts
+        conjuncts = planner.conjuncts
+        var isRequested = [Bool](repeating: false, count: planner.schema.tables.count)
+        for table in planner.tables { isRequested[Int(table.index)] = true }
+        self.isRequested = isRequested
         self.choice = choice
         residual = planner.conjuncts.enumerated().filter { !choice.used.contains($0.offset) }.map(\.element)
         self.filters = choice.used.isEmpty && !filters.isEmpty ? filters : Self.filters(residual, planner)

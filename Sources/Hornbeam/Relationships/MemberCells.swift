@@ -1,0 +1,132 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+// The values of one attribute of the members of a relationship, read from the rows without objects.
+
+extension ManagedSet {
+    /// The values of an attribute of the members, in the order of iteration: `department.employees.map(Employee.salary)`.
+    ///
+    /// Creates no objects. A member that the context has as an object is read through it, so its unsaved changes are included.
+    @inlinable
+    public func map<Value: AttributeValue>(_ attribute: Attribute<Value>) -> [Value] {
+        cells(attribute.nameID, Value.cellForm)?.values() ?? map { $0[attribute] }
+    }
+
+    /// The sum of the values of an attribute of the members: `department.employees.sum(Employee.salary)`. Creates no objects, like `map`.
+    @inlinable
+    public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
+        map(attribute).reduce(.zero, +)
+    }
+
+    /// Nil if the members must be read as objects.
+    @usableFromInline
+    func cells(_ nameID: PropertyNameID, _ form: CellForm) -> MemberCells? { unchangedRelationship?.cells(nameID, form) }
+}
+
+extension ManagedArray {
+    /// The values of an attribute of the members, in order. Creates no objects, like `ManagedSet.map`.
+    @inlinable
+    public func map<Value: AttributeValue>(_ attribute: Attribute<Value>) -> [Value] {
+        cells(attribute.nameID, Value.cellForm)?.values() ?? map { $0[attribute] }
+    }
+
+    /// The sum of the values of an attribute of the members. Creates no objects, like `map`.
+    @inlinable
+    public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
+        map(attribute).reduce(.zero, +)
+    }
+
+    /// Nil if the members must be read as objects.
+    @usableFromInline
+    func cells(_ nameID: PropertyNameID, _ form: CellForm) -> MemberCells? { unchangedRelationship?.cells(nameID, form) }
+}
+
+/// The cells of one attribute of the members of a relationship; nil for a member without a value.
+@usableFromInline
+enum MemberCells {
+    case integers([Int64?])
+    case doubles([Double?])
+    case texts([String?])
+
+    /// Nil if a cell has a value that the type cannot represent.
+    @inlinable
+    func values<Value: AttributeValue>() -> [Value]? {
+        switch self {
+        case .integers(let cells): Self.values(cells) { Value(integerCell: $0) }
+        case .doubles(let cells): Self.values(cells) { Value(doubleCell: $0) }
+        case .texts(let cells): Self.values(cells) { Value(stringCell: $0) }
+        }
+    }
+
+    @inlinable @inline(__always)
+    static func values<Cell, Value: AttributeValue>(_ cells: [Cell?], _ convert: (Cell) -> Value?) -> [Value]? {
+        var values: [Value] = []
+        values.reserveCapacity(cells.count)
+        for cell in cells {
+            guard let cell else {
+                values.append(Value.nullCell ?? Value.unsetValue)
+                continue
+            }
+            guard let value = convert(cell) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+}
+
+extension ToManyBase {
+    /// Nil if the relationship has unsaved changes, its members have several entities, or observers watch the context.
+    fileprivate func cells(_ nameID: PropertyNameID, _ form: CellForm) -> MemberCells? {
+        guard form != .other, let context = owner.readingContext, context.parent == nil, owner.scope.hub == nil,
+            let reader = owner.unchangedMembers(of: property)?.reader
+        else { return nil }
+        let members = owner.references(at: 0..<Int.max, in: reader)
+        guard let first = members.first else { return .integers([]) }
+        let scope = context.scope(at: Int(first.entityIndex), in: first.slot)
+        let index = scope.index(of: nameID)
+        guard !scope.isIncremental, scope.isCell(index, of: form), members.allSatisfy({ $0.entityIndex == first.entityIndex }),
+            let cells = try? scope.readingCells()
+        else { return nil }
+        switch form {
+        case .integer:
+            return read(members, cells, context) { $0.integerCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainInteger(index, hint) { return cell }
+                return try cells.integer(index, key, &hint)
+            }.map { .integers($0) }
+        case .double:
+            return read(members, cells, context) { $0.doubleCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainDouble(index, hint) { return cell }
+                return try cells.double(index, key, &hint)
+            }.map { .doubles($0) }
+        default:
+            return read(members, cells, context) { $0.stringCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainString(index, hint) { return cell }
+                return try cells.string(index, key, &hint)
+            }.map { .texts($0) }
+        }
+    }
+
+    /// Locates the rows of the members, which prefetches their cells, and then reads the cells. Nil if a row cannot be read; the object then
+    /// reports the failure.
+    @inline(__always)
+    private func read<Cell>(
+        _ members: [ObjectReference], _ cells: CellReader, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
+        cell: (UInt64, inout RowHint) throws -> Cell??
+    ) -> [Cell?]? {
+        var hints = [RowHint](repeating: RowHint(), count: members.count)
+        for place in members.indices {
+            guard let isThere = try? cells.find(StoreSlot.local(members[place].key), &hints[place]), isThere else { return nil }
+        }
+        var values: [Cell?] = []
+        values.reserveCapacity(members.count)
+        for (place, member) in members.enumerated() {
+            if let known = context.registry[member.key] {
+                values.append(object(known))
+                continue
+            }
+            guard let value = try? cell(StoreSlot.local(member.key), &hints[place]) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+}

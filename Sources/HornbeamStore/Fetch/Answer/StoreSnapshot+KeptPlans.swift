@@ -1,0 +1,105 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Executes fetches with the plan that was kept for the request's shape.
+extension StoreSnapshot {
+    /// Keeps a plan for further requests of the shape, if it reads few rows.
+    func keep(_ plan: FetchPlan, of fetch: ValidatedFetch, counting: Bool) {
+        guard let shape = fetch.shape, let kept = KeptPlan(plan, of: fetch, counting: counting, in: schema) else { return }
+        schema.keptPlans.keep(kept, for: shape, isCounting: counting)
+    }
+
+    private func keptPlan(_ fetch: ValidatedFetch, counting: Bool) -> KeptPlan? {
+        guard let shape = fetch.shape, let kept = schema.keptPlans.object(for: shape, isCounting: counting) else { return nil }
+        return kept as? KeptPlan
+    }
+
+    /// Nil if the request must be planned.
+    func fetchByKeptPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>, _ control: FetchControl?) throws -> FetchAnswer? {
+        guard let kept = keptPlan(fetch, counting: false) else { return nil }
+        if let (index, key) = kept.lookUp(fetch.request, in: self) { return try lookUp(fetch.request, kept, index, key, excluding) }
+        guard let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) }) else { return nil }
+        return try execute(plan, excluding, FilterContext(self, control: control), workMax: kept.workMax)
+    }
+
+    /// Nil if the request must be planned.
+    func countByKeptPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>) throws -> CountAnswer? {
+        guard let kept = keptPlan(fetch, counting: true),
+            let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) })
+        else { return nil }
+        return try executeCount(plan, excluding, workMax: kept.workMax)
+    }
+
+    /// Nil if too many objects have the key.
+    private func lookUp(
+        _ request: FetchDescription, _ kept: KeptPlan, _ index: ValueIndex, _ key: [UInt8], _ excluding: Set<UInt64>
+    ) throws -> FetchAnswer? {
+        let entity = kept.plan.entity
+        let found = try EngineError.translated { () throws(EngineError) in
+            index.isUnique ? try holder(of: key, index).map { [$0] } ?? [] : try holders(of: key, index, atMost: kept.workMax)
+        }
+        guard var wanted = found else { return nil }
+        if !excluding.isEmpty || index.isPolymorphic || index.entity !== entity {
+            wanted = wanted.filter { kept.plan.isRequested[Int($0.entityIndex)] && !excluding.contains($0.key) }
+        }
+        var answer = FetchAnswer()
+        answer.work.lookUp = DirectLookup(entity: entity, index: index, count: wanted.count)
+        if !request.window.isWhole { wanted = Array(request.window.of(wanted)) }
+        answer.rows = ResultSet(wanted)
+        return answer
+    }
+
+    private func holder(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> ObjectReference? {
+        let view = try engineSnapshot.index(index.tree)
+        guard !index.isPolymorphic else {
+            return try view.get(key).map { (value) throws(EngineError) in
+                try UniqueKeys.holder(value, index, schema: schema)
+            }
+        }
+        return unsafe try key.withRawBytes { (key) throws(EngineError) in
+            unsafe try view.getObjectKey(key).map { ObjectReference(entityIndex: index.onlyEntity, key: $0) }
+        }
+    }
+
+    /// The objects with a key, in ascending order of their object keys; nil when there are too many.
+    private func holders(of key: [UInt8], _ index: ValueIndex, atMost foundMax: Int) throws(EngineError) -> [ObjectReference]? {
+        var found: [ObjectReference] = []
+        try index.forEachObject(in: KeyRange(prefix: key), of: engineSnapshot.index(index.tree), schema: schema) { reference in
+            found.append(reference)
+            return found.count <= foundMax
+        }
+        return found.count <= foundMax ? found : nil
+    }
+}
+
+extension ValueIndex {
+    /// The key of a value in an index on one property; nil when the request must be planned.
+    func lookupKey(_ value: PropertyValue, origins: StoreIdentities) -> [UInt8]? {
+        if case .string(let text) = value, elements[0].type == .string {
+            var key = IndexKey()
+            var text = text
+            text.withUTF8 { unsafe key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
+            return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
+        }
+        let bounds = IndexBounds(element: elements[0], origins: origins, containsNulls: false)
+        let node = FetchPredicate.Node.comparison(
+            FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
+        guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }
+        return equal[0]
+    }
+}
+
+/// An executed lookup, formatted as text on request.
+struct DirectLookup: Sendable {
+    let entity: EntityDescription
+    let index: ValueIndex
+    let count: Int
+
+    var plan: Plan {
+        var plan = Plan()
+        plan.entity = entity.name
+        plan.access = "\(index.isUnique ? "unique index" : "index") \(index.title): \(count == 1 ? "1 entry" : "\(count) entries")"
+        plan.order = "order by ID"
+        return plan
+    }
+}

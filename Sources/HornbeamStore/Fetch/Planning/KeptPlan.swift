@@ -1,0 +1,220 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// The plan of a request shape, which is bound to the constants of each request.
+///
+/// It keeps the planner's choice and the filters that were compiled last. Binding computes the ranges of the chosen index with the planner's own
+/// code, so a bound plan is one of the plans that the planner compares, and has the same results. It does not count entries and does not
+/// look at other indexes. Only plans that read few rows are kept. If a request would read many more rows than the first one of its shape, it is
+/// planned again.
+final class KeptPlan: Sendable {
+    /// A plan is kept if it reads at most so many entries.
+    private static let entriesMax = 256
+    /// A bound plan may read so many entries in any case.
+    private static let entriesAlways = 64
+
+    private enum Path {
+        /// Equality with the only element of an index, and no further condition.
+        case lookUp(ValueIndex)
+        /// The same beside further conditions.
+        case equal(ValueIndex, position: Int)
+        case index(ValueIndex, IndexAccess)
+        /// The members of the object in a condition.
+        case members(LinkIndex, position: Int)
+    }
+
+    private let path: Path
+    /// The first plan of the shape.
+    let plan: FetchPlan
+    private let terms: [PredicateAnalysis.Term]
+    /// The positions of the conditions that the path does not satisfy.
+    private let residualPositions: [Int]
+    private let isCounting: Bool
+    /// The largest number of entries or rows that a bound plan reads.
+    let workMax: Int
+    private let filters = Guarded<BoundFilters?>(nil)
+
+    /// The filters of the residual conditions, for their constants in one version of the store.
+    private struct BoundFilters {
+        let values: [PropertyValue]
+        /// The version of the store in which unique values were found; nil if the filters hold in every version.
+        let transaction: UInt64?
+        let filters: [Filter?]
+    }
+
+    /// Nil for a plan that reads many rows or has another kind of path.
+    init?(_ plan: FetchPlan, of fetch: ValidatedFetch, counting: Bool, in schema: Schema) {
+        guard fetch.shape != nil, let terms = plan.terms else { return nil }
+        self.plan = plan
+        self.terms = terms
+        isCounting = counting
+        residualPositions = terms.indices.filter { !plan.choice.used.contains($0) }
+        switch plan.choice.path {
+        case .index(let access) where access.order != nil:
+            guard let wanted = plan.window.end, plan.window.offset == 0, wanted <= Self.entriesMax else { return nil }
+            path = .index(access.index, access)
+            workMax = max(Self.entriesMax, 16 * wanted)
+        case .index(let access) where access.ranges.count == 1 && plan.choice.entries <= Self.entriesMax:
+            if let position = plan.positionOfLookup(in: access.index, terms, schema) {
+                path = !counting && plan.isExact && plan.sorts.isEmpty ? .lookUp(access.index) : .equal(access.index, position: position)
+            } else {
+                path = .index(access.index, access)
+            }
+            workMax = max(Self.entriesAlways, 4 * plan.choice.entries)
+        case .members(let link, let owners, nil) where owners.count == 1 && plan.choice.entries <= Self.entriesMax:
+            guard plan.choice.used.count == 1, let position = plan.choice.used.first, terms[position].comparator == .equal else { return nil }
+            path = .members(link, position: position)
+            workMax = max(Self.entriesAlways, 4 * plan.choice.entries)
+        default: return nil
+        }
+    }
+
+    /// The index and the key of a lookup; nil for another kind of plan, or if the key is too long.
+    func lookUp(_ request: FetchDescription, in snapshot: StoreSnapshot) -> (index: ValueIndex, key: [UInt8])? {
+        guard case .lookUp(let index) = path else { return nil }
+        var key: [UInt8]?
+        request.forEachConstant { _, value in
+            key = index.lookupKey(value, origins: snapshot.reader.origins)
+            return false
+        }
+        return key.map { (index, $0) }
+    }
+
+    /// The plan for the constants of a request of the shape; nil if the planner must choose again.
+    func bound(to request: FetchDescription, in snapshot: StoreSnapshot) throws(EngineError) -> FetchPlan? {
+        var terms = terms
+        request.forEachConstant { position, value in
+            terms[position].value = value
+            return true
+        }
+        var bound = plan
+        bound.conjuncts = terms.map { .term($0) }
+        guard try choose(&bound, terms, snapshot) else { return nil }
+        if isCounting, plan.isExact { bound.choice.entries = try planner(bound, snapshot).countEntries(bound.choice.path) }
+        if !plan.isExact {
+            bound.residual = residualPositions.map { bound.conjuncts[$0] }
+            bound.filters = try boundFilters(bound, snapshot)
+        }
+        return bound
+    }
+
+    private func planner(_ bound: FetchPlan, _ snapshot: StoreSnapshot) -> AccessPlanner {
+        AccessPlanner(
+            snapshot: snapshot, entity: plan.entity, tables: plan.tables, conjuncts: bound.conjuncts, sorts: plan.sorts, window: plan.window,
+            isCounting: isCounting)
+    }
+
+    /// Sets the ranges of the path. False if the path does not serve the constants.
+    private func choose(
+        _ bound: inout FetchPlan, _ terms: [PredicateAnalysis.Term], _ snapshot: StoreSnapshot
+    ) throws(EngineError) -> Bool {
+        switch path {
+        case .lookUp: return false
+        case .equal(let index, let position):
+            guard let key = index.lookupKey(terms[position].value, origins: snapshot.reader.origins) else { return false }
+            bound.choice.path = .index(IndexAccess(index: index, ranges: [KeyRange(prefix: key)], isWhole: false))
+        case .index(let index, let kept):
+            let planner = planner(bound, snapshot)
+            guard let (access, used) = try planner.indexPath(index, planner.terms), used == plan.choice.used, access.isWhole == kept.isWhole,
+                access.order == kept.order, access.ranges.count <= 1
+            else { return false }
+            bound.choice.path = .index(access)
+        case .members(let link, let position):
+            guard let objects = planner(bound, snapshot).compiler?.objectKeys(terms[position]), !objects.hasNull, objects.keys.count == 1
+            else { return false }
+            bound.choice.path = .members(link, owners: Array(objects.keys), via: nil)
+        }
+        return true
+    }
+
+    // MARK: Filters
+
+    /// The filters that were compiled last, if the constants are the same.
+    private func boundFilters(_ bound: FetchPlan, _ snapshot: StoreSnapshot) throws(EngineError) -> [Filter?] {
+        if let known = filters.withLock({ $0 }), known.transaction ?? snapshot.transaction == snapshot.transaction, bound.residual.haveValues(known.values) {
+            return known.filters
+        }
+        var conditions: [PredicateAnalysis.Conjunct] = []
+        for conjunct in bound.residual { conditions.append(try snapshot.resolvingUniqueValue(conjunct, of: plan.entity)) }
+        var compiled = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
+        for table in plan.tables { compiled[Int(table.index)] = FilterCompiler(snapshot.reader, table).compile(conditions) }
+        let made = BoundFilters(
+            values: bound.residual.values, transaction: conditions == bound.residual ? nil : snapshot.transaction, filters: compiled)
+        filters.withLock { $0 = made }
+        return compiled
+    }
+}
+
+extension FetchPlan {
+    /// The position of the only condition that an index satisfies, if it is equality with the index's only element; nil otherwise.
+    fileprivate func positionOfLookup(in index: ValueIndex, _ terms: [PredicateAnalysis.Term], _ schema: Schema) -> Int? {
+        guard choice.used.count == 1, let position = choice.used.first, terms[position].isPlainEquality,
+            let property = entity.propertiesByName[terms[position].key ?? ""], schema.lookupIndex(of: property) === index
+        else { return nil }
+        return position
+    }
+
+    /// The conditions as terms; nil if one has another form.
+    fileprivate var terms: [PredicateAnalysis.Term]? {
+        var terms: [PredicateAnalysis.Term] = []
+        for conjunct in conjuncts {
+            guard case .term(let term) = conjunct else { return nil }
+            terms.append(term)
+        }
+        return terms
+    }
+}
+
+extension PredicateAnalysis.Term {
+    /// True for equality of a single property with a value that is not nil.
+    fileprivate var isPlainEquality: Bool {
+        comparator == .equal && options.isEmpty && modifier == .direct && key != nil && !value.isNull
+    }
+}
+
+extension [PredicateAnalysis.Conjunct] {
+    /// The constants of terms.
+    fileprivate var values: [PropertyValue] {
+        map { conjunct in
+            if case .term(let term) = conjunct { term.value } else { .null }
+        }
+    }
+
+    fileprivate func haveValues(_ values: [PropertyValue]) -> Bool {
+        for (conjunct, value) in zip(self, values) {
+            guard case .term(let term) = conjunct, term.value == value else { return false }
+        }
+        return count == values.count
+    }
+}
+
+extension StoreSnapshot {
+    /// A condition on a unique attribute at the end of a path, as a condition on the only object that has the value, so that the rows of that
+    /// object's entity are not read. Other conditions are returned unchanged.
+    fileprivate func resolvingUniqueValue(
+        _ condition: PredicateAnalysis.Conjunct, of entity: EntityDescription
+    ) throws(EngineError) -> PredicateAnalysis.Conjunct {
+        guard case .term(let term) = condition, term.comparator == .equal, term.options.isEmpty, term.modifier == .direct,
+            !term.value.isNull, let names = term.names, names.count > 1
+        else { return condition }
+        var owner = entity
+        for name in names.dropLast() {
+            guard let property = owner.propertiesByName[name], property.isToOne, !property.isTransient,
+                let next = property.destinationEntity
+            else { return condition }
+            owner = next
+        }
+        guard let property = owner.propertiesByName[names[names.count - 1]], let index = schema.lookupIndex(of: property), index.isUnique,
+            !index.isPolymorphic, owner.isKind(of: index.entity), let key = index.lookupKey(term.value, origins: reader.origins)
+        else { return condition }
+        let found = unsafe try key.withRawBytes { (key) throws(EngineError) in
+            unsafe try engineSnapshot.index(index.tree).getObjectKey(key)
+        }
+        guard let found else { return .other(.constant(false)) }
+        var shorter = term
+        shorter.path.removeLast()
+        shorter.value = .objectID(reader.origins.objectID(ObjectReference(entityIndex: index.onlyEntity, key: found)))
+        return .term(shorter)
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Hornbeam
+import HornbeamModel
+import Testing
+
+/// Plans that are kept for request shapes return the results of new plans.
+struct KeptPlanTests {
+    /// Entities with inheritance, an index of each kind, and values that are unevenly distributed.
+    private static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+            Entity("Group") {
+                Attribute("name", .string, unique: true)
+                Attribute("size", .integer32, optional: true, indexed: true)
+                ToMany("items", to: "Item", inverse: "group")
+            }
+            Entity("Base", abstract: true) {
+                Attribute("title", .string, optional: true, indexed: true)
+                Indexed(.folded("title"), .descending("rank"), name: "title_rank")
+                Attribute("rank", .integer32, optional: true, indexed: true)
+            }
+            Entity("Item", parent: "Base") {
+                Attribute("code", .string, optional: true, unique: true)
+                Attribute("note", .string, optional: true)
+                ToOne("group", to: "Group", inverse: "items")
+                Indexed("note", "rank", name: "note_rank")
+            }
+            Entity("Special", parent: "Item") { Attribute("flag", .boolean, optional: true) }
+            Entity("Other", parent: "Base") { Attribute("ratio", .double, optional: true, indexed: true) }
+        }
+    }
+
+    /// Changes objects and makes requests.
+    private struct Round {
+        var random: SeededGenerator
+        var lastCode = 0
+
+        mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+        mutating func pick<Value>(_ values: [Value]) -> Value { values[number(0 ..< values.count)] }
+
+        /// Few values are frequent, many are rare.
+        mutating func text() -> PropertyValue {
+            switch number(0 ..< 10) {
+            case 0: .null
+            case 1 ..< 6: .string("often")
+            case 6, 7: .string(pick(["Often", "oft", "öft", "", "zz"]))
+            case 8: .string(String(repeating: "x", count: pick([899, 970, 1001])))
+            default: .string("rare \(number(0 ..< 30))")
+            }
+        }
+
+        mutating func rank() -> PropertyValue { number(0 ..< 8) == 0 ? .null : .int(Int64(pick([1, 1, 1, 2, number(0 ..< 60)]))) }
+
+        mutating func change(_ context: ManagedObjectContext) throws {
+            let groups = try context.fetch(FetchRequest<ManagedObject>(entityName: "Group"))
+            for _ in 0 ..< number(1 ..< 6) {
+                switch number(0 ..< 8) {
+                case 0 ..< 4:
+                    let name = pick(["Item", "Item", "Special", "Other"])
+                    let object = try context.insert(entityNamed: name)
+                    try object.setValue(text(), forKey: "title")
+                    try object.setValue(rank(), forKey: "rank")
+                    guard name != "Other" else { continue }
+                    lastCode += 1
+                    try object.setValue(number(0 ..< 3) == 0 ? .null : .string("c\(lastCode)"), forKey: "code")
+                    try object.setValue(text(), forKey: "note")
+                    let living = groups.filter { !$0.isDeleted && $0.managedObjectContext != nil }
+                    if !living.isEmpty, number(0 ..< 4) > 0 { try object.setValue(pick(living), forKey: "group") }
+                default:
+                    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: pick(["Base", "Group"])))
+                    guard !all.isEmpty else { continue }
+                    let object = pick(all)
+                    if number(0 ..< 4) == 0, object.entity.name != "Group" || all.count > 3 {
+                        context.delete(object)
+                    } else if object.entity.name != "Group" {
+                        try object.setValue(text(), forKey: "title")
+                        try object.setValue(rank(), forKey: "rank")
+                    }
+                }
+            }
+        }
+
+        // MARK: Requests
+
+        private mutating func condition(
+            _ entity: String, _ context: ManagedObjectContext, _ shape: inout SeededGenerator
+        ) throws -> FetchPredicate {
+            let order = ["==", "==", "==", "<", ">=", "!="].randomElement(using: &shape)!
+            let textual = ["BEGINSWITH", "CONTAINS", "==[c]", "==[cd]", "BEGINSWITH[cd]"].randomElement(using: &shape)!
+            switch Int.random(in: 0 ..< (entity == "Item" ? 12 : 5), using: &shape) {
+            case 0, 1: return try FetchPredicate(format: "title \(order) %@", text())
+            case 2: return try FetchPredicate(format: "title \(textual) %@", text())
+            case 3: return try FetchPredicate(format: "rank \(order) %@", rank())
+            case 4: return try FetchPredicate(format: "rank \(order) %@", pick([0.5, 1.0, 1e300] as [PropertyValue]))
+            case 5: return try FetchPredicate(format: "code \(order) %@", "c\(number(0 ..< 300))")
+            case 6: return try FetchPredicate(format: "code == nil")
+            case 7: return try FetchPredicate(format: "note \(order) %@", text())
+            case 8, 9: return try FetchPredicate(format: "group.name \(order) %@", "g\(number(0 ..< 9))")
+            case 10: return try FetchPredicate(format: "group.size \(order) %d", number(0 ..< 3))
+            default:
+                let groups = try context.fetch(FetchRequest<ManagedObject>(entityName: "Group"))
+                return try FetchPredicate(format: "group == %@", groups.isEmpty || number(0 ..< 5) == 0 ? nil : pick(groups))
+            }
+        }
+
+        /// A request with random constants, whose other parts are those of a template.
+        mutating func request(_ context: ManagedObjectContext, template: UInt64) throws -> FetchRequest<ManagedObject> {
+            var shape = SeededGenerator(state: template)
+            let entity = ["Item", "Item", "Base"].randomElement(using: &shape)!
+            var request = FetchRequest<ManagedObject>(entityName: entity)
+            for _ in 0 ..< [0, 1, 1, 2, 2, 3].randomElement(using: &shape)! { request = request.where(try condition(entity, context, &shape)) }
+            let sorts = [[], [], ["title"], ["rank"], ["rank", "title"]] + (entity == "Item" ? [["group.name"], ["note", "rank"]] : [])
+            let isAscending = Int.random(in: 0 ..< 3, using: &shape) > 0
+            for sort in sorts.randomElement(using: &shape)! { request = request.sorted(by: sort, ascending: isAscending) }
+            request.fetchLimit = [0, 0, 1, 5, 50].randomElement(using: &shape)!
+            request.fetchOffset = [0, 0, 0, 3].randomElement(using: &shape)!
+            request.includesSubentities = Int.random(in: 0 ..< 5, using: &shape) > 0
+            return request
+        }
+    }
+
+    /// The same request in a form that has no shape, so that it is planned each time.
+    private func planned(_ request: FetchRequest<ManagedObject>) -> FetchRequest<ManagedObject> {
+        var other = request
+        other.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))
+        return other
+    }
+
+    @Test("FET-2: requests by kept plans and by new plans agree beside unsaved changes, saves of other contexts and changed statistics",
+          arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func keptPlansAgreeWithNewOnes(seed: UInt64) throws {
+        let stack = try Stack(.inMemory, Self.model())
+        var round = Round(random: SeededGenerator(state: seed))
+        let (context, other) = (stack.newContext(), stack.newContext())
+        for number in 0 ..< 9 {
+            let group = try other.insert(entityNamed: "Group")
+            try group.setValue("g\(number)", forKey: "name")
+            try group.setValue(number % 3, forKey: "size")
+        }
+        for _ in 0 ..< 60 { try round.change(other) }
+        try other.save()
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        other.mergePolicy = .mergeByPropertyObjectTrump
+        for number in 0 ..< 300 {
+            if round.number(0 ..< 4) == 0 { try round.change(context) }
+            if round.number(0 ..< 6) == 0 { try round.change(other); try other.save() }
+            if round.number(0 ..< 3) == 0 { try context.save() }
+            let request = try round.request(context, template: seed * 100 + UInt64(round.number(0 ..< 16)))
+            let fresh = planned(request)
+            let wanted = try context.fetchIDs(fresh)
+            let title: Comment = "seed \(seed), round \(number): \(request.untyped)"
+            #expect(try context.fetchIDs(request) == wanted, title)
+            #expect(try context.fetch(request).map(\.objectID) == wanted, title)
+            #expect(try context.count(request) == wanted.count, title)
+        }
+    }
+
+    @Test("FET-2: a plan that was kept for a rare value serves a frequent one, and follows the constants of the request")
+    func frequentValuesAreFound() throws {
+        let stack = try Stack(.inMemory, Self.model())
+        let context = stack.newContext()
+        for number in 0 ..< 3000 {
+            let item = try context.insert(entityNamed: "Item")
+            try item.setValue(number % 10 == 0 ? "rare \(number)" : "often", forKey: "title")
+            try item.setValue(number, forKey: "rank")
+        }
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Item")
+        for (title, count) in [("rare 10", 1), ("rare 20", 1), ("often", 2700), ("rare 30", 1), ("none", 0)] {
+            #expect(try context.fetch(request.where("title == %@", title)).count == count)
+            #expect(try context.count(request.where("title == %@ AND rank >= 0", title)) == count)
+            #expect(try context.fetch(request.where("title == %@ AND rank < 1500", title)).count == min(count, count == 1 ? 1 : 1350))
+            #expect(try context.fetch(request.where("title == %@", title).sorted(by: "rank").limit(2)).count == min(count, 2))
+        }
+    }
+
+    @Test("FET-2: a constant of another type is validated, although a request with the same words is known")
+    func otherTypesAreValidated() throws {
+        let context = try Stack(.inMemory, Self.model()).newContext()
+        let request = FetchRequest<ManagedObject>(entityName: "Item")
+        for _ in 0 ..< 3 {
+            #expect(try context.fetch(request.where("rank == %@", 1 as PropertyValue)).isEmpty)
+            #expect(throws: HornbeamError.self) { try context.fetch(request.where("rank == %@", "1")) }
+            #expect(throws: HornbeamError.self) { try context.fetch(request.where("rank == %@ AND colour == 1", 1)) }
+        }
+    }
+}
