@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Rows L1 to L3: a controller with 100,000 results in the order of two attributes, which another context changes.
+/// Rows L1 to L3: the processor time of a controller with 100,000 results in the order of two attributes, which another context changes.
 struct ListSuite {
     let options: Options
     let folder: Folder
@@ -23,7 +23,7 @@ struct ListSuite {
         let container = try PersistentContainer.open(
             ManagedObjectModel(for: Department.self, Employee.self), [Department.self, Employee.self], at: path, keepsHistory: true)
         try container.performAndWait { context in
-            try context.execute(BatchInsertRequest(Employee.self, from: 0..<count) { number, row in
+            _ = try context.execute(BatchInsertRequest(Employee.self, from: 0..<count) { number, row in
                 row.set(Employee.name, "Employee \(number)")
                 row.set(Employee.salary, StaffSuite.salary(number) % 1000)
             })
@@ -52,7 +52,7 @@ struct ListSuite {
     /// - Parameter id: Nil for the fetch that writes the cache.
     private func fetch(_ container: PersistentContainer, cacheName: String?, _ id: String?, _ results: inout Results) throws {
         let list = try FetchedResultsController(request, in: container.newContext(), sectionedBy: "salary", cacheName: cacheName)
-        let (seconds, _) = try timed { try list.performFetch() }
+        let (seconds, _) = try processorTimed { try list.performFetch() }
         guard let id else { return }
         results.check(id, .hornbeam, UInt64(list.sections.reduce(0) { $0 + $1.count }), expected: UInt64(count))
         results.add(id, .hornbeam, seconds * 1e3)
@@ -71,7 +71,7 @@ struct ListSuite {
             for round in 0..<3 {
                 try change(container, part, round)
                 changed = 0
-                let (seconds, _) = try timed { try context.mergeChanges() }
+                let (seconds, _) = try processorTimed { try context.mergeChanges() }
                 results.add(id, .hornbeam, seconds * 1e3)
                 results.check(id, .hornbeam, UInt64(changed), expected: UInt64(part))
             }
@@ -82,7 +82,7 @@ struct ListSuite {
         let context = container.newContext()
         let employees = try context.fetch(request)
         try change(container, count / 10, 5)
-        let (seconds, _) = try timed { try context.mergeChanges() }
+        let (seconds, _) = try processorTimed { try context.mergeChanges() }
         results.add("L1m", .hornbeam, seconds * 1e3)
         withExtendedLifetime(employees) {}
     }

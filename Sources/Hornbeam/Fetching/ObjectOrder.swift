@@ -50,8 +50,11 @@ struct ObjectOrder {
 
     /// Sorts objects, and reads each value once.
     func sorted<Object: ManagedObject>(_ objects: [Object]) throws -> [(object: Object, keys: Keys)] {
-        try objects.map { ($0, try keys(of: $0)) }.sorted { precedes($0.1, $1.1) }
+        let values = try objects.map { try keys(of: $0) }
+        return sortedPositions(values).map { (objects[$0], values[$0]) }
     }
+
+    private func sortedPositions(_ keys: [Keys]) -> [Int] { keys.indices.sorted { precedes(keys[$0], keys[$1]) } }
 
     private func precedes(_ a: Keys, _ b: Keys) -> Bool {
         for (position, criterion) in criteria.enumerated() {

@@ -5,9 +5,9 @@ internal import HornbeamStore
 /// The names and sizes of a controller's sections, in a file of the store (FRC-6).
 ///
 /// A fetch with the cache reads no section names. The cache is valid for one state of the stores and for one request: the file has the commits
-/// of the stores, the hashes of the model's entities, the request and the section key path. A file that does not match, or that is damaged, has no effect and is
-/// replaced. The cache is not used with unsaved changes, in child contexts, in memory, and in stores without a record of history: without the
-/// record's time, a commit that a crash removed could have the number of another commit.
+/// of the stores, the hashes of the model's entities, the request and the section key path. A file that does not match, or that is damaged, has
+/// no effect and is replaced. The cache is not used with unsaved changes, in child contexts, in memory, and in stores without a record of
+/// history: without the record's time, a commit that a crash removed could have the number of another commit.
 struct SectionCache {
     /// The content of the file.
     private struct Content: Codable, Equatable {
