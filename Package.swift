@@ -23,6 +23,7 @@ let package = Package(
     name: "hornbeam",
     products: [
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
+        .library(name: "HornbeamLists", targets: ["HornbeamLists"]),
         .library(name: "HornbeamConformance", targets: ["HornbeamConformance"]),
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
@@ -65,11 +66,12 @@ let package = Package(
         .target(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: strict),
+        .target(name: "HornbeamLists", dependencies: ["Hornbeam"], swiftSettings: strict),
         .target(name: "HornbeamConformance", dependencies: ["Hornbeam", "HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
             dependencies: [
-                "CLZ4", "Hornbeam", "HornbeamGenerator", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
+                "CLZ4", "Hornbeam", "HornbeamLists", "HornbeamGenerator", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -111,11 +113,14 @@ let package = Package(
         .testTarget(name: "HornbeamExpansionTests", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .testTarget(
             name: "HornbeamTests",
-            dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
+            dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamStore", "HornbeamSimulation", "HornbeamXcodeModels"], swiftSettings: common),
-        .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamXcodeModels"], swiftSettings: common),
+            name: "HornbeamToolTests",
+            dependencies: ["HornbeamTool", "Hornbeam", "HornbeamLists", "HornbeamStore", "HornbeamSimulation", "HornbeamXcodeModels"],
+            swiftSettings: common),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

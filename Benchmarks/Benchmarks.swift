@@ -55,6 +55,7 @@ import Foundation
         if options.includes("import") {
             try ImportSuite(options: options, folder: folder, contestants: importContestants).run(into: &results)
         }
+        if options.includes("lists") { try ListSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         try report(results, options)
     }

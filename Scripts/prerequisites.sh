@@ -64,4 +64,5 @@ need_library() {
 }
 
 need_lz4() { need_library lz4frame.h liblz4-dev; }
+need_tmux() { command -v tmux >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 || install_with_apt tmux; }
 need_jq() { command -v jq >/dev/null 2>&1 || install_with_apt jq; }

@@ -22,9 +22,11 @@ import Testing
         "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
         "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore", "Runtime"]),
         "HornbeamSimulation": libc.union(["HornbeamThreads", "HornbeamEngine"]),
+        "HornbeamLists": system.union(["Hornbeam"]),
         "HornbeamConformance": system.union(["HornbeamModel", "Hornbeam"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator", "HornbeamStore", "Hornbeam",
+            "HornbeamLists",
         ]),
         "CrashHarness": system.union([
             "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",

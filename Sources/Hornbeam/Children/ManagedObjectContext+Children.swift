@@ -58,7 +58,7 @@ extension ManagedObjectContext {
         guard let parent, family.parentEditsSeen != parent.edits else { return merged }
         family.parentEditsSeen = parent.edits
         guard automaticallyMergesChangesFromParent else { return merged }
-        merged.includesUnregistered = true
+        merged.unlistedEntities = nil
         tracker.noteEdit()
         for object in registry.objects where !object.isInserted && !object.state.contains(.watched) {
             if object.hasChanges {

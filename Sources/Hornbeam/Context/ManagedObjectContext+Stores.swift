@@ -99,7 +99,9 @@ extension ManagedObjectContext {
     // MARK: Removed stores
 
     /// Releases the objects of removed stores. Objects in use keep their last known values (PSC-3).
-    func detachObjectsOfRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
+    ///
+    /// - Returns: The IDs of the released objects.
+    func detachObjectsOfRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) -> Set<ManagedObjectID> {
         var invalidated: Set<ManagedObjectID> = []
         for object in registry.objects where new[object.scope.slot] == nil && !object.state.contains(.temporary) {
             invalidated.insert(object.objectID)
@@ -110,9 +112,8 @@ extension ManagedObjectContext {
             registry.remove(object.registryKey)
         }
         scopes.removeScopesOfNewObjects()
-        guard !invalidated.isEmpty else { return }
-        tracker.objects.compact()
-        postObjectsDidChange(ObjectChanges(invalidated: invalidated))
+        if !invalidated.isEmpty { tracker.objects.compact() }
+        return invalidated
     }
 }
 

@@ -34,10 +34,20 @@ struct SaveState {
     var doubt: InDoubtChanges?
 }
 
+/// Changes in the memory of a context, for fetched results.
+struct ContextEvent {
+    let changes: ObjectChanges
+    /// The entities, by index, of changed objects that are not registered and that `changes` does not list. Nil if `changes` may be incomplete
+    /// in any other way, so that the results must be fetched again.
+    let unlistedEntities: Set<Int32>?
+}
+
 /// The subscribers to changes in memory.
 struct ContextObservers {
     /// Called with changes in memory, until they return false.
-    var listeners: [(ObjectChanges) -> Bool] = []
+    var listeners: [(ContextEvent) -> Bool] = []
+    /// True if a save changed objects by resolving conflicts. The next event does not list these objects.
+    var hasUnlistedChanges = false
     /// The mailboxes of change sequences.
     var mailboxes: [WeakMailbox] = []
     /// Notifies observers of properties; nil if observation is not available.
@@ -45,7 +55,7 @@ struct ContextObservers {
     /// True while the listeners are called. Meanwhile, `listeners` contains only those that were added during the calls.
     var isNotifying = false
     /// Changes that the listeners have not received yet.
-    var queue: [ObjectChanges] = []
+    var queue: [ContextEvent] = []
 
     var isEmpty: Bool { listeners.isEmpty && mailboxes.isEmpty && !isNotifying }
 }

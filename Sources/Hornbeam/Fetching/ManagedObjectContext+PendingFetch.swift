@@ -120,13 +120,13 @@ extension ManagedObjectContext {
     }
 
     /// True if the request includes the object's store.
-    private func isIn(_ request: FetchDescription, _ object: ManagedObject) -> Bool {
+    func isIn(_ request: FetchDescription, _ object: ManagedObject) -> Bool {
         guard let stores = request.affectedStores else { return true }
         return object.scope.origin.storeIdentifier.map(stores.contains) ?? false
     }
 
     /// The objects whose values in memory satisfy the request's predicate.
-    func matching(_ objects: [ManagedObject], _ fetch: ValidatedFetch) throws -> [ManagedObject] {
+    func matching<Object: ManagedObject>(_ objects: [Object], _ fetch: ValidatedFetch) throws -> [Object] {
         guard let predicate = fetch.request.predicate, !objects.isEmpty else { return objects.filter { !$0.isDeleted } }
         let compiled = try predicate.compiled(for: fetch.entity)
         return try objects.filter { try !$0.isDeleted && compiled.holds($0) }
@@ -135,7 +135,7 @@ extension ManagedObjectContext {
     private func findWithOverlay(
         _ fetch: ValidatedFetch, _ overlay: PendingOverlay, excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
-        let order = ObjectOrder(fetch.request.sortDescriptors)
+        let order = try ObjectOrder(fetch)
         let matching = try order.sorted(matching(overlay.candidates, fetch))
         let rows = try stored(fetch.upToWindow, excluding: overlay.excluded(and: keys))
         return Array(fetch.request.window.of(try merge(Array(rows), matching, order)))
@@ -143,17 +143,17 @@ extension ManagedObjectContext {
 
     /// Inserts each changed object at its position among the rows, found by binary search.
     private func merge(
-        _ rows: [FoundObject], _ objects: [ManagedObject], _ order: ObjectOrder
+        _ rows: [FoundObject], _ objects: [(object: ManagedObject, keys: ObjectOrder.Keys)], _ order: ObjectOrder
     ) throws -> [FoundObject] {
         var result: [FoundObject] = []
         result.reserveCapacity(rows.count + objects.count)
         var start = 0
-        for object in objects {
+        for (object, keys) in objects {
             var low = start
             var high = rows.count
             while low < high {
                 let middle = (low + high) / 2
-                if try order.precedes(self.object(rows[middle]), object) { low = middle + 1 } else { high = middle }
+                if try order.precedes(self.object(rows[middle]), keys) { low = middle + 1 } else { high = middle }
             }
             result += rows[start..<low]
             result.append(.object(object))
@@ -170,8 +170,8 @@ extension ManagedObjectContext {
             .inserted.filter { !keys.contains($0.registryKey) && isIn(request, $0) }
         let seen = Set(rows)
         let candidates = try matching(rows + new.filter { !seen.contains($0) }, fetch)
-        let sorted = try ObjectOrder(request.sortDescriptors).sorted(candidates)
-        return request.window.of(sorted).map { .object($0) }
+        let sorted = try ObjectOrder(fetch).sorted(candidates)
+        return request.window.of(sorted).map { .object($0.object) }
     }
 }
 

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     /// - Returns: The changes that observers received.
     @discardableResult
     func switchComparingObjects(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
-        var merged = MergedChanges(includesUnregistered: true)
+        var merged = MergedChanges(unlistedEntities: nil)
         let old = snapshot
         snapshot = new
         tracker.noteEdit()

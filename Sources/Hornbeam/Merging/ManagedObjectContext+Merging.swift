@@ -61,7 +61,10 @@ extension ManagedObjectContext {
         let old = snapshot
         if let old, arrived.isEmpty, try isNewest(old, transaction) { return notifyOfMerge(mergeParentChanges()) }
         let new = try newestSnapshot()
-        if let old, old.stack !== new.stack { detachObjectsOfRemovedStores(old, new) }
+        var invalidated: Set<ManagedObjectID> = []
+        if let old, old.stack !== new.stack { invalidated = detachObjectsOfRemovedStores(old, new) }
+        // Observers fetch from the new snapshot, which has no rows of removed stores.
+        defer { if !invalidated.isEmpty { postObjectsDidChange(ObjectChanges(invalidated: invalidated)) } }
         if neededFullMerge {
             reading.needsFullMerge = parent?.reading.needsFullMerge ?? false
             return switchComparingObjects(at: new, rebasing: true)
@@ -83,6 +86,8 @@ extension ManagedObjectContext {
         if arrived.isOverflowing { dropMissingMembers(new, &merged.changes) }
         merged.changes.refreshed.formUnion(owners.lazy.map(\.objectID))
         note(named + owners)
+        let isListed = ignored.isEmpty && taken.allSatisfy(\.includesOwners)
+        if arrived.isOverflowing ? !taken.isEmpty : !isListed && !merged.changes.isEmpty { merged.unlistedEntities = nil }
         let merges = merged.changes
         merged.formUnion(mergeParentChanges())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
@@ -93,9 +98,9 @@ extension ManagedObjectContext {
     @discardableResult
     func notifyOfMerge(_ merged: MergedChanges) -> ObjectChanges {
         if !merged.changes.isEmpty {
-            postObjectsDidChange(merged.changes)
-        } else if merged.includesUnregistered {
-            notifyListeners(merged.changes)
+            postObjectsDidChange(merged.changes, unlisted: merged.unlistedEntities)
+        } else if merged.unlistedEntities != [] {
+            notifyListeners(merged.changes, unlisted: merged.unlistedEntities)
         }
         return merged.changes
     }
@@ -172,7 +177,7 @@ extension ManagedObjectContext {
             }
             for reference in change.updated {
                 guard let object = registry[reference.key] else {
-                    merged.includesUnregistered = true
+                    merged.unlistedEntities?.insert(reference.entityIndex)
                     continue
                 }
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
@@ -182,7 +187,7 @@ extension ManagedObjectContext {
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
-                    merged.includesUnregistered = true
+                    merged.unlistedEntities?.insert(reference.entityIndex)
                     continue
                 }
                 merged.changes.deleted.insert(object.objectID)

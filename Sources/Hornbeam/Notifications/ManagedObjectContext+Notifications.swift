@@ -40,11 +40,13 @@ extension ManagedObjectContext {
     }
 
     /// Notifies observers of changes in memory.
-    func postObjectsDidChange(_ changes: ObjectChanges, keys: () -> [ManagedObjectID: Set<String>] = { [:] }) {
+    func postObjectsDidChange(
+        _ changes: ObjectChanges, unlisted: Set<Int32>? = nil, keys: () -> [ManagedObjectID: Set<String>] = { [:] }
+    ) {
         if changes.isEmpty { return }
         post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
         if role.isViewContext, RequestedName.didChangeViewObjects.isRequested { postToMainActor(changes) }
-        notifyListeners(changes)
+        notifyListeners(changes, unlisted: unlisted)
         guard !observers.mailboxes.isEmpty else { return }
         observers.mailboxes.removeAll { $0.mailbox == nil }
         var changes = changes
@@ -53,9 +55,12 @@ extension ManagedObjectContext {
     }
 
     /// Notifies fetched results. `changes` is empty if objects changed that are not registered in the context, and that a fetch may find now.
-    func notifyListeners(_ changes: ObjectChanges) {
+    ///
+    /// - Parameter unlisted: See `ContextEvent.unlistedEntities`.
+    func notifyListeners(_ changes: ObjectChanges, unlisted: Set<Int32>? = nil) {
         guard !observers.listeners.isEmpty || observers.isNotifying else { return }
-        observers.queue.append(changes)
+        observers.queue.append(ContextEvent(changes: changes, unlistedEntities: observers.hasUnlistedChanges ? nil : unlisted))
+        observers.hasUnlistedChanges = false
         // A listener may fetch or save, which calls this function again. The new changes wait until all listeners have received these.
         guard !observers.isNotifying else { return }
         observers.isNotifying = true
@@ -72,7 +77,7 @@ extension ManagedObjectContext {
     func postObjectsDidChange(_ event: PendingEvent) {
         guard hasListeners else { return }
         let (changes, updated) = event.outcome
-        postObjectsDidChange(changes) {
+        postObjectsDidChange(changes, unlisted: []) {
             Dictionary(updated.map { ($0.objectID, $0.keysChangedInEvent) }, uniquingKeysWith: { first, _ in first })
         }
     }

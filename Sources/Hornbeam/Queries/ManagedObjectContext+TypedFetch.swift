@@ -68,8 +68,8 @@ extension FetchedResultsController {
     /// - Throws: The errors of the initialiser with a text path.
     public convenience init<Value>(
         _ request: FetchRequest<Object>, in context: ManagedObjectContext,
-        sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>
+        sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>, cacheName: String? = nil
     ) throws {
-        try self.init(request, in: context, sectionedBy: path.format())
+        try self.init(request, in: context, sectionedBy: path.format(), cacheName: cacheName)
     }
 }

@@ -4,7 +4,8 @@ internal import HornbeamModel
 /// The changes of a controller's results, in the order that list views need: sections, then objects (FRC-9).
 ///
 /// Old paths are positions before all changes, new paths are positions after all changes (FRC-11, FRC-12). An object whose path changes only
-/// because of other changes is not included (FRC-10). An object that moves is included as a move only, even if it was updated.
+/// because of other changes is not included (FRC-10). An object that moves is included as a move only, even if it was updated. The objects of
+/// a removed or new section are included too. A section that moves among the others is removed and new, and its objects move.
 public struct FetchedResultsChanges<Object: ManagedObject> {
     /// A change of one result.
     public enum ObjectChange {
@@ -28,90 +29,60 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
     /// True if neither sections nor objects have changed.
     public var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && objects.isEmpty }
 
+    /// Compares two lists of results. O(n log n) for n results between the first and the last difference.
     init(
         from old: [FetchedResultsSection<Object>], to new: [FetchedResultsSection<Object>],
-        isUpdated: (Object) -> Bool
+        updated: Set<ObjectIdentifier>
     ) {
-        let (oldNames, newNames) = (Set(old.map(\.name)), Set(new.map(\.name)))
-        deletedSections = old.indices.filter { !newNames.contains(old[$0].name) }.reversed()
-        insertedSections = new.indices.filter { !oldNames.contains(new[$0].name) }
-        compareObjects(Placed(old), Placed(new), isUpdated)
+        let sections = ListDifference(from: old.map(\.name), to: new.map(\.name))
+        deletedSections = (sections.deleted + sections.moved.map(\.old)).sorted(by: >)
+        insertedSections = (sections.inserted + sections.moved.map(\.new)).sorted()
+        let (removed, added) = (Set(deletedSections), Set(insertedSections))
+        var newNumbers = [Int](repeating: -1, count: old.count)
+        for (before, after) in zip(old.indices.filter { !removed.contains($0) }, new.indices.filter { !added.contains($0) }) {
+            newNumbers[before] = after
+        }
+        compareObjects(PlacedResults(old), PlacedResults(new), newNumbers, updated)
     }
 
-    private mutating func compareObjects(_ old: Placed<Object>, _ new: Placed<Object>, _ isUpdated: (Object) -> Bool) {
-        for entry in old.entries.reversed() where new.rank[ObjectIdentifier(entry.object)] == nil {
-            objects.append(.delete(entry.object, at: entry.path))
-        }
-        for entry in new.entries where old.rank[ObjectIdentifier(entry.object)] == nil {
-            objects.append(.insert(entry.object, at: entry.path))
-        }
-        let common = new.entries.filter { old.rank[ObjectIdentifier($0.object)] != nil }
-        let oldRanks = common.map { old.rank[ObjectIdentifier($0.object)] ?? 0 }
-        // Several sets of moves may be possible. The weights select one that moves few unchanged objects.
-        let weights = common.map { isUpdated($0.object) ? 1 : common.count + 1 }
-        let still = Self.heaviestAscending(oldRanks, weights, below: old.entries.count)
-        var updates: [ObjectChange] = []
-        for (place, entry) in common.enumerated() {
-            let before = old.entries[oldRanks[place]]
-            if !still.contains(place) || before.section != entry.section {
-                objects.append(.move(entry.object, from: before.path, to: entry.path))
-            } else if isUpdated(entry.object) {
-                updates.append(.update(entry.object, from: before.path, to: entry.path))
-            }
-        }
-        objects += updates
-    }
-
-    /// The positions of the heaviest ascending subsequence. These objects stay, and all others move. O(n log n).
-    ///
-    /// Ranks are distinct and less than `bound`.
-    private static func heaviestAscending(_ ranks: [Int], _ weights: [Int], below bound: Int) -> Set<Int> {
-        // A Fenwick tree over ranks. Each cell has the weight of the heaviest subsequence that ends in its range, and the last position of that.
-        var heaviest = [(weight: Int, last: Int)](repeating: (0, -1), count: bound + 1)
-        var previous = [Int](repeating: -1, count: ranks.count)
-        for (position, rank) in ranks.enumerated() {
-            var best = (weight: 0, last: -1)
-            var cell = rank
-            while cell > 0 {
-                if heaviest[cell].weight > best.weight { best = heaviest[cell] }
-                cell &= cell - 1
-            }
-            previous[position] = best.last
-            cell = rank + 1
-            while cell <= bound {
-                if heaviest[cell].weight < best.weight + weights[position] {
-                    heaviest[cell] = (best.weight + weights[position], position)
-                }
-                cell += cell & -cell
-            }
-        }
-        var still: Set<Int> = []
-        var next = heaviest.max { $0.weight < $1.weight }?.last ?? -1
-        while next >= 0 {
-            still.insert(next)
-            next = previous[next]
-        }
-        return still
+    private mutating func compareObjects(
+        _ old: PlacedResults<Object>, _ new: PlacedResults<Object>, _ newNumbers: [Int], _ updated: Set<ObjectIdentifier>
+    ) {
+        let difference = ListDifference(
+            from: old.identities, to: new.identities, isMarked: { !updated.isEmpty && updated.contains($0) },
+            mayStay: { newNumbers[old.sections[$0]] == new.sections[$1] })
+        objects.reserveCapacity(difference.deleted.count + difference.inserted.count + difference.moved.count + difference.marked.count)
+        for position in difference.deleted.reversed() { objects.append(.delete(old.object(position), at: old.path(position))) }
+        for position in difference.inserted { objects.append(.insert(new.object(position), at: new.path(position))) }
+        for pair in difference.moved { objects.append(.move(new.object(pair.new), from: old.path(pair.old), to: new.path(pair.new))) }
+        for pair in difference.marked { objects.append(.update(new.object(pair.new), from: old.path(pair.old), to: new.path(pair.new))) }
     }
 }
 
-/// Results with their paths, and their positions by object.
-private struct Placed<Object: ManagedObject> {
-    struct Entry {
-        let object: Object
-        let section: String
-        let path: IndexPath
-    }
+/// Results in the order of their sections, with the section of each.
+private struct PlacedResults<Object: ManagedObject> {
+    private let all: [FetchedResultsSection<Object>]
+    /// The position of the first result of each section.
+    private var starts: [Int] = []
+    /// The number of the section of each result.
+    private(set) var sections: [Int] = []
+    private(set) var identities: [ObjectIdentifier] = []
 
-    private(set) var entries: [Entry] = []
-    private(set) var rank: [ObjectIdentifier: Int] = [:]
-
-    init(_ sections: [FetchedResultsSection<Object>]) {
-        for (number, section) in sections.enumerated() {
-            for (place, object) in section.objects.enumerated() {
-                rank[ObjectIdentifier(object)] = entries.count
-                entries.append(Entry(object: object, section: section.name, path: [number, place]))
+    init(_ all: [FetchedResultsSection<Object>]) {
+        self.all = all
+        let count = all.reduce(0) { $0 + $1.count }
+        sections.reserveCapacity(count)
+        identities.reserveCapacity(count)
+        for (number, section) in all.enumerated() {
+            starts.append(sections.count)
+            for object in section.objects {
+                sections.append(number)
+                identities.append(ObjectIdentifier(object))
             }
         }
     }
+
+    func object(_ position: Int) -> Object { all[sections[position]].objects[position - starts[sections[position]]] }
+
+    func path(_ position: Int) -> IndexPath { [sections[position], position - starts[sections[position]]] }
 }

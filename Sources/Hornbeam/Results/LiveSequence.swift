@@ -81,7 +81,7 @@ public struct LiveSequence<Value>: AsyncSequence {
             self.compute = compute
             signals = changes.signals.makeAsyncIterator()
             context.observers.listeners.append { [weak changes] in
-                changes?.append($0)
+                changes?.append($0.changes)
                 return changes != nil
             }
         }

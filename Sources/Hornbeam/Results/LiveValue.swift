@@ -27,8 +27,8 @@ public final class LiveValue<Value> {
     public init(_ sequence: LiveSequence<Value>) {
         context = sequence.context
         compute = sequence.makeComputation()
-        context.observers.listeners.append { [weak self] changes in
-            self?.note(changes)
+        context.observers.listeners.append { [weak self] event in
+            self?.note(event.changes)
             return self != nil
         }
         update()

@@ -25,8 +25,8 @@ extension ManagedObjectContext {
         of request: FetchRequest<Object>, sectionedBy keyPath: String?
     ) -> LiveSequence<SectionedResults<Object>> {
         LiveSequence(self) { context, touched, last in
-            let sections = try FetchedResultsSection.sections(of: context.fetch(request), by: keyPath)
-            let changes = FetchedResultsChanges(from: last?.sections ?? [], to: sections) { touched.contains($0.objectID) }
+            let sections = try OrderedResults(context.fetch(request), by: keyPath).sections
+            let changes = FetchedResultsChanges(from: last?.sections ?? [], to: sections, updated: context.identities(of: touched))
             if last != nil, changes.isEmpty { return nil }
             return SectionedResults(sections: sections, changes: changes)
         }

@@ -94,6 +94,7 @@ extension ManagedObjectContext {
                 saving.doubt = InDoubtChanges(inDoubt, draft, tracker.objects.all)
                 throw inDoubt.error
             } catch let conflicts as SaveConflicts {
+                observers.hasUnlistedChanges = true
                 try withoutUndo { try resolve(conflicts, draft) }
                 if !role.skipsValidation { try validate() }
             }
@@ -119,6 +120,8 @@ extension ManagedObjectContext {
         for object in draft.deleted { detachDeleted(object) }
         descendantsReadSavedSnapshot()
         if let changes { post(.didSaveObjectIDs, DidSave(changes: changes), changes) }
+        // Fetched results show the objects whose conflicts this save resolved.
+        if observers.hasUnlistedChanges { notifyListeners(ObjectChanges()) }
         sweepIfDue()
     }
 

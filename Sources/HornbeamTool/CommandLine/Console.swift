@@ -12,10 +12,14 @@ enum Console {
     static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The width of the terminal in columns; 120 when standard output is not a terminal.
-    static var width: Int {
+    static var width: Int { size.map { Int($0.ws_col) } ?? 120 }
+
+    /// The height of the terminal in lines; 40 when standard output is not a terminal.
+    static var height: Int { size.map { max(3, Int($0.ws_row)) } ?? 40 }
+
+    private static var size: winsize? {
         var size = winsize()
-        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return 120 }
-        return Int(size.ws_col)
+        return unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? size : nil
     }
 
     /// Writes all bytes. Returns false when the output is closed; the command then continues without output.

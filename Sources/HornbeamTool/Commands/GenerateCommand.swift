@@ -1,5 +1,6 @@
 import Foundation
 import HornbeamGenerator
+import HornbeamLists
 import HornbeamModel
 
 extension Command {

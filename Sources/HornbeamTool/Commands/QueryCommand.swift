@@ -67,7 +67,7 @@ extension Command {
 extension Query {
     /// The store and the query of a command line.
     /// - Parameter limit: The default limit; 0 for all objects.
-    fileprivate static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
+    static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
         let format = try arguments.option("--where")
         let sorts = try arguments.options("--sort").flatMap { $0.split(separator: ",").map { sort(String($0)) } }
         let most = try arguments.integer("--limit", in: 1...1_000_000)

@@ -51,6 +51,9 @@ struct Query {
         return text + ", limit \(limit)" + (offset > 0 ? ", offset \(offset)" : "")
     }
 
+    /// Throws unless a column can be shown.
+    static func validateColumn(_ keyPath: String, of entity: EntityDescription) throws { _ = try column(keyPath, of: entity) }
+
     /// Throws unless the key path leads over to-one relationships to a property, or to an element of a composite one.
     private static func column(_ keyPath: String, of entity: EntityDescription) throws -> TextTable.Column {
         var steps = keyPath.split(separator: ".").map(String.init)

@@ -1,4 +1,5 @@
 import Hornbeam
+import HornbeamLists
 import HornbeamModel
 
 /// A short listing of a model: each entity with its properties and constraints, one per line.

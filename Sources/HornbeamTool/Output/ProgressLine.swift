@@ -1,3 +1,5 @@
+import HornbeamLists
+
 /// The progress of a long operation: a bar that is redrawn on a terminal, or one plain line at the end.
 struct ProgressLine {
     private let title: String

@@ -1,3 +1,5 @@
+import HornbeamLists
+
 /// A table of text with aligned columns.
 struct TextTable {
     struct Column {

@@ -148,17 +148,17 @@ import Testing
         let (first, second) = (context.employee("a"), context.employee("b"))
         context.processPendingChanges()
         var told: [String] = []
-        func name(_ changes: ObjectChanges) -> String { changes.updated.contains(second.objectID) ? "second" : "first" }
-        context.observers.listeners.append { changes in
-            told.append("one: \(name(changes))")
-            if name(changes) == "first" {
+        func name(_ event: ContextEvent) -> String { event.changes.updated.contains(second.objectID) ? "second" : "first" }
+        context.observers.listeners.append { event in
+            told.append("one: \(name(event))")
+            if name(event) == "first" {
                 second.name = "c"
                 context.processPendingChanges()
             }
             return true
         }
-        context.observers.listeners.append { changes in
-            told.append("two: \(name(changes))")
+        context.observers.listeners.append { event in
+            told.append("two: \(name(event))")
             return true
         }
         first.name = "d"

@@ -1,20 +1,20 @@
 extension String {
     /// The width of the text on a terminal; wide East Asian characters and emoji take two columns.
-    var displayWidth: Int {
+    package var displayWidth: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.displayWidth }
     }
 
-    func padded(to width: Int) -> String {
+    package func padded(to width: Int) -> String {
         self + String(repeating: " ", count: Swift.max(0, width - displayWidth))
     }
 
-    func paddedOnLeft(to width: Int) -> String {
+    package func paddedOnLeft(to width: Int) -> String {
         String(repeating: " ", count: Swift.max(0, width - displayWidth)) + self
     }
 
     /// The text truncated to `width` columns; the last one is then an ellipsis.
-    func truncated(to width: Int) -> String {
+    package func truncated(to width: Int) -> String {
         guard displayWidth > width else { return self }
         var result = ""
         var used = 0
@@ -26,12 +26,12 @@ extension String {
         return result + "…"
     }
 
-    var trimmingTrailingSpaces: String {
+    package var trimmingTrailingSpaces: String {
         String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)])
     }
 
     /// The text without line breaks and other control characters, which could damage a table or a terminal.
-    var singleLine: String {
+    package var singleLine: String {
         guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
         return String(
             String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))

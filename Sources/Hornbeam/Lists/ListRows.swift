@@ -1,0 +1,111 @@
+public import Foundation
+
+/// The rows of a list as arrays, for views that keep a copy of what they show.
+///
+/// A view adds each call between `beginUpdates` and `endUpdates` to a `ListBatch`, and applies the batch at the end.
+public struct ListRows<Row> {
+    /// A section with its rows.
+    public struct Section {
+        /// A number that no other section of the list has. It stays the same while the section exists.
+        public let number: Int
+        /// The title of the section.
+        public let title: String
+        /// The rows, in order.
+        public fileprivate(set) var rows: [Row]
+    }
+
+    /// The sections, in order.
+    public private(set) var sections: [Section] = []
+    private var lastNumber = 0
+
+    /// A list without rows.
+    public init() {}
+
+    /// The row at a section and position in it.
+    public subscript(path: IndexPath) -> Row { sections[path[0]].rows[path[1]] }
+
+    /// Replaces all rows.
+    public mutating func reload<Cell>(_ contents: ListContents<Cell>?, _ makeRow: (Cell) -> Row) {
+        sections = []
+        guard let contents else { return }
+        for number in 0 ..< contents.sectionCount {
+            var section = makeSection(contents.title(ofSection: number))
+            section.rows = (0 ..< contents.rowCount(inSection: number)).map { makeRow(contents.cell(at: [number, $0])) }
+            sections.append(section)
+        }
+    }
+
+    /// Applies a batch: O(n) for n rows.
+    ///
+    /// - Parameter makeRow: Makes the row of a cell. `old` is the row that moves or is reloaded; nil for a new row.
+    public mutating func apply<Cell>(_ batch: ListBatch, _ contents: ListContents<Cell>, _ makeRow: (_ cell: Cell, _ old: Row?) -> Row) {
+        var arriving: [Int: [(position: Int, row: Row)]] = [:]
+        for path in batch.insertedRows { arriving[path[0], default: []].append((path[1], makeRow(contents.cell(at: path), nil))) }
+        for move in batch.movedRows {
+            arriving[move.to[0], default: []].append((move.to[1], makeRow(contents.cell(at: move.to), self[move.from])))
+        }
+        var leaving: [Int: Set<Int>] = [:]
+        for path in batch.deletedRows + batch.movedRows.map(\.from) { leaving[path[0], default: []].insert(path[1]) }
+        for (number, positions) in leaving {
+            sections[number].rows = sections[number].rows.indices.filter { !positions.contains($0) }.map { sections[number].rows[$0] }
+        }
+        for number in batch.deletedSections { sections.remove(at: number) }
+        for number in batch.insertedSections { sections.insert(makeSection(contents.title(ofSection: number)), at: number) }
+        for (number, rows) in arriving { sections[number].rows.insert(rows.sorted { $0.position < $1.position }) }
+        for path in batch.reloadedRows { sections[path[0]].rows[path[1]] = makeRow(contents.cell(at: path), self[path]) }
+    }
+
+    /// Moves a row within the list, as a user does.
+    public mutating func moveRow(from path: IndexPath, to newPath: IndexPath) {
+        let row = sections[path[0]].rows.remove(at: path[1])
+        sections[newPath[0]].rows.insert(row, at: newPath[1])
+    }
+
+    private mutating func makeSection(_ title: String) -> Section {
+        lastNumber += 1
+        return Section(number: lastNumber, title: title, rows: [])
+    }
+}
+
+extension Array {
+    /// Inserts elements at the positions that they have afterwards, in ascending order.
+    fileprivate mutating func insert(_ elements: [(position: Int, row: Element)]) {
+        var result: [Element] = []
+        result.reserveCapacity(count + elements.count)
+        var taken = 0
+        for (position, element) in elements {
+            while result.count < position {
+                result.append(self[taken])
+                taken += 1
+            }
+            result.append(element)
+        }
+        self = result + self[taken...]
+    }
+}
+
+/// The calls of a `ListView` between `beginUpdates` and `endUpdates`.
+public struct ListBatch {
+    /// The indexes of removed sections before the batch, descending.
+    public private(set) var deletedSections: [Int] = []
+    /// The indexes of new sections after the batch, ascending.
+    public private(set) var insertedSections: [Int] = []
+    /// The paths of removed rows before the batch, descending.
+    public private(set) var deletedRows: [IndexPath] = []
+    /// The paths of new rows after the batch, ascending.
+    public private(set) var insertedRows: [IndexPath] = []
+    /// The moved rows, in the ascending order of their new paths.
+    public private(set) var movedRows: [(from: IndexPath, to: IndexPath)] = []
+    /// The paths of rows with another content after the batch, ascending.
+    public private(set) var reloadedRows: [IndexPath] = []
+
+    /// A batch without changes.
+    public init() {}
+
+    public mutating func deleteSection(at index: Int) { deletedSections.append(index) }
+    public mutating func insertSection(at index: Int) { insertedSections.append(index) }
+    public mutating func deleteRow(at path: IndexPath) { deletedRows.append(path) }
+    public mutating func insertRow(at path: IndexPath) { insertedRows.append(path) }
+    public mutating func moveRow(from path: IndexPath, to newPath: IndexPath) { movedRows.append((path, newPath)) }
+    public mutating func reloadRow(at path: IndexPath, now newPath: IndexPath) { reloadedRows.append(newPath) }
+}
