@@ -30,6 +30,8 @@ struct ContextRole {
 /// The running save, and the in-doubt save.
 struct SaveState {
     var isSaving = false
+    /// Called when the changes are valid, before they are written. If it throws, nothing is written.
+    var beforeWrite: (() throws -> Void)?
     /// A save with an unknown outcome, until its store is opened again.
     var doubt: InDoubtChanges?
 }

@@ -31,6 +31,7 @@ extension ManagedObjectContext {
         if !role.skipsValidation { try validate() }
         try requireNoReadFailures()
         removeUnsavedDeletions()
+        try saving.beforeWrite?()
         if let parent { try push(into: parent) } else { try write() }
     }
 

@@ -22,19 +22,24 @@ extension DataStack {
             FileHandle.standardError.write(Data("Saving at shutdown failed: \(error)\n".utf8))
         }
     ) {
-        ShutdownSaving.add(ShutdownSaving.Entry(stack: self, patience: patience, onFailure: onFailure), signals)
+        let entry = ShutdownSaving.Entry(
+            owner: self, patience: patience, onFailure: onFailure, saveBackground: { [weak self] in _ = try await self?.usedBackgroundContext?.perform { try $0.saveChanges() } },
+            saveMain: { [weak self] in _ = try self?.saveMainContext() })
+        ShutdownSaving.add(entry, signals)
     }
 
     /// Reverts `saveAtShutdown`.
     public func stopSavingAtShutdown() { ShutdownSaving.remove(self) }
 }
 
-/// The stacks that are saved at the end of the process. The list is that of the process, as its signals are.
-private enum ShutdownSaving {
+/// The stacks and documents that are saved at the end of the process. The list is that of the process, as its signals are.
+enum ShutdownSaving {
     struct Entry: Sendable {
-        weak let stack: DataStack?
+        weak let owner: (any AnyObject & Sendable)?
         let patience: Duration
         let onFailure: @Sendable (any Error) -> Void
+        var saveBackground: (@Sendable () async throws -> Void)?
+        let saveMain: @MainActor @Sendable () throws -> Void
     }
 
     private struct State {
@@ -48,7 +53,7 @@ private enum ShutdownSaving {
 
     static func add(_ entry: Entry, _ signals: [Int32]) {
         let isFirst = state.withLock { state in
-            state.entries.removeAll { $0.stack == nil || $0.stack === entry.stack }
+            state.entries.removeAll { $0.owner == nil || $0.owner === entry.owner }
             state.entries.append(entry)
             defer { state.isInstalled = true }
             return !state.isInstalled
@@ -59,8 +64,8 @@ private enum ShutdownSaving {
         }
     }
 
-    static func remove(_ stack: DataStack) {
-        state.withLock { $0.entries.removeAll { $0.stack == nil || $0.stack === stack } }
+    static func remove(_ owner: any AnyObject & Sendable) {
+        state.withLock { $0.entries.removeAll { $0.owner == nil || $0.owner === owner } }
     }
 
     private static func install() {
@@ -86,24 +91,26 @@ private enum ShutdownSaving {
 
     private static func saveAll() {
         for entry in state.withLock(\.entries) {
-            guard let stack = entry.stack else { continue }
-            saveMainContext(of: stack, entry)
-            saveBackgroundContext(of: stack, entry)
+            guard let owner = entry.owner else { continue }
+            withExtendedLifetime(owner) {
+                saveMainContext(entry)
+                saveBackgroundContext(entry)
+            }
         }
     }
 
-    private static func saveMainContext(of stack: DataStack, _ entry: Entry) {
+    private static func saveMainContext(_ entry: Entry) {
         let save: @MainActor @Sendable () -> Void = {
-            do { _ = try stack.saveMainContext() } catch { entry.onFailure(error) }
+            do { try entry.saveMain() } catch { entry.onFailure(error) }
         }
         if Thread.isMainThread || DispatchQueue.getSpecific(key: isMainQueue) == true { return MainActor.assumeIsolated(save) }
         wait(for: "main actor", entry) { await save() }
     }
 
-    private static func saveBackgroundContext(of stack: DataStack, _ entry: Entry) {
-        guard let background = stack.usedBackgroundContext else { return }
+    private static func saveBackgroundContext(_ entry: Entry) {
+        guard let save = entry.saveBackground else { return }
         wait(for: "background context", entry) {
-            do { _ = try await background.perform { try $0.saveChanges() } } catch { entry.onFailure(error) }
+            do { try await save() } catch { entry.onFailure(error) }
         }
     }
 

@@ -1,0 +1,258 @@
+public import Foundation
+public import HornbeamModel
+public import Observation
+
+/// A document: one folder with one store and one context, with explicit saves, autosaves and undo (DOC-1).
+///
+/// ```swift
+/// let document = try PersistentDocument.create(at: url, for: Author.self, Book.self)
+/// Book(in: document.context, title: "Emma")
+/// try document.save()
+/// ```
+/// Changes are autosaved beside the saved state: a crash loses only the changes since the last autosave, and an autosave never replaces
+/// the state of an explicit save. A `save()` of the context is an autosave.
+@MainActor @Observable
+public final class PersistentDocument {
+    /// The container of the document's store. Its view context is the context of the document.
+    @ObservationIgnored let container: PersistentContainer
+    @ObservationIgnored private(set) var package: DocumentPackage
+    @ObservationIgnored private var record = AutosaveRecord()
+    @ObservationIgnored private var savedNumber: Int64 = 0
+    @ObservationIgnored private var changes = DocumentChanges()
+    @ObservationIgnored private var pendingAutosave: Task<Void, Never>?
+    @ObservationIgnored private var editListeners: [UUID: AsyncStream<Bool>.Continuation] = [:]
+    @ObservationIgnored private var isOpen = true
+
+    /// True if the document has changes that no explicit save contains. Updated when the context processes its changes, at the end of each
+    /// turn of the main actor.
+    public private(set) var isEdited = false
+    /// The autosaved changes of an earlier session, until `recover()`, `revert()` or a save.
+    public private(set) var recovery: DocumentRecovery?
+    /// The error of the last autosave after a pause; nil after a successful one. The changes stay in the context.
+    public private(set) var autosaveError: (any Error)?
+    /// The pause after a change before it is autosaved; nil for no autosaves after a pause.
+    @ObservationIgnored public var autosaveDelay: Duration? = .seconds(5)
+
+    /// Opens a document. If `recovery` is not nil, the context shows the autosaved changes of the earlier session: keep them with `recover()`,
+    /// or return to the saved state with `revert()`.
+    ///
+    /// - Throws: `storeInUse` if the document is open in this or another process; `notAStore` if there is none; the errors of
+    ///   opening a store.
+    public init(opening url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
+        package = try DocumentPackage(locking: url)
+        container = try PersistentContainer(name: url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
+        do { try openStores() } catch {
+            try? container.close()
+            throw error
+        }
+        let context = container.viewContext
+        context.undoStack = UndoStack()
+        context.saving.beforeWrite = { [weak self] in try self?.recordAutosave() }
+        context.observers.listeners.append { [weak self] _ in
+            self?.contextChanged()
+            return self != nil
+        }
+    }
+
+    /// Opens a document with the model of classes.
+    ///
+    /// - Throws: The errors of `init(opening:model:classes:)`.
+    public convenience init(opening url: URL, for classes: ManagedObject.Type...) throws {
+        try self.init(opening: url, model: ManagedObjectModel(for: classes), classes: classes)
+    }
+
+    /// Creates an empty document, and opens it. The document exists only when it is complete and durable.
+    ///
+    /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of creating a store.
+    public static func create(at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws -> PersistentDocument {
+        try DocumentPackage.make(at: url) { store in
+            try PersistentContainer.open(at: store, model: model, classes: classes).close()
+        }
+        return try PersistentDocument(opening: url, model: model, classes: classes)
+    }
+
+    /// Creates an empty document with the model of classes, and opens it.
+    ///
+    /// - Throws: The errors of `create(at:model:classes:)`.
+    public static func create(at url: URL, for classes: ManagedObject.Type...) throws -> PersistentDocument {
+        try create(at: url, model: ManagedObjectModel(for: classes), classes: classes)
+    }
+
+    /// The document's folder.
+    public var url: URL { package.url }
+    /// The context of the document, with an undo stack.
+    public var context: ManagedObjectContext { container.viewContext }
+    /// The undo stack of the context.
+    public var undoStack: UndoStack? { context.undoStack }
+
+    // MARK: Stores
+
+    private func openStores() throws {
+        try package.repair()
+        // Opening it for writing migrates it to the model.
+        let savedStore = try coordinator.addPersistentStore(PersistentStoreDescription(url: package.saved))
+        record = AutosaveRecord(try coordinator.metadata(for: savedStore))
+        savedNumber = record.number
+        if !package.hasWorkingStore { try coordinator.backUp(savedStore, to: package.working) }
+        try coordinator.remove(savedStore)
+        let working = try coordinator.addPersistentStore(PersistentStoreDescription(url: package.working))
+        record = AutosaveRecord(try coordinator.metadata(for: working))
+        recovery = record.number == savedNumber ? nil : record.recovery
+        changes = DocumentChanges(after: recovery)
+        setEdited()
+    }
+
+    private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+    private func store() throws -> PersistentStore {
+        guard let store = coordinator.persistentStores.first else {
+            throw HornbeamError(.closed, "The document \(url.lastPathComponent) is closed. Open it again.")
+        }
+        return store
+    }
+
+    /// Writes the number of the autosave that follows, so that a crash after it offers a recovery.
+    private func recordAutosave() throws {
+        try changes.add(context)
+        record.number += 1
+        record.recovery = changes.recovery(at: Date())
+        var metadata = try coordinator.metadata(for: store())
+        record.write(to: &metadata)
+        try coordinator.setMetadata(metadata, for: store())
+    }
+
+    // MARK: Saving
+
+    /// Writes the changes of the context beside the saved state. Does nothing without changes.
+    ///
+    /// - Throws: The errors of `ManagedObjectContext.save()`; the changes stay in the context.
+    public func autosave() throws {
+        pendingAutosave?.cancel()
+        pendingAutosave = nil
+        _ = try store()
+        if context.hasChanges { try context.save() }
+        autosaveError = nil
+        setEdited()
+    }
+
+    /// Makes the state of the context the saved state. Copies the store: O(size of the store).
+    ///
+    /// - Throws: The errors of `autosave()`; `full`; `inputOutput`. Then the earlier saved state stays, and no change is lost.
+    public func save() throws {
+        try autosave()
+        guard isEdited else { return }
+        try package.removeNext()
+        try coordinator.backUp(store(), to: package.next)
+        try package.replaceSaved()
+        noteSaved()
+    }
+
+    private func noteSaved() {
+        savedNumber = record.number
+        changes = DocumentChanges()
+        recovery = nil
+        setEdited()
+    }
+
+    /// Writes the state of the context to a new document; this document stays as it is.
+    ///
+    /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of `save()`.
+    public func save(to url: URL) throws {
+        try autosave()
+        let store = try store()
+        try DocumentPackage.make(at: url) { try coordinator.backUp(store, to: $0) }
+    }
+
+    /// Writes the state of the context to a new document and continues with it. Objects stay valid. The old document keeps its last saved state.
+    ///
+    /// - Throws: The errors of `save(to:)`. Then this document stays at its URL.
+    public func save(as url: URL) throws {
+        try save(to: url)
+        let new = try DocumentPackage(locking: url)
+        let old = package
+        try coordinator.migratePersistentStore(store(), to: PersistentStoreDescription(url: new.working))
+        package = new
+        noteSaved()
+        try coordinator.destroyPersistentStore(PersistentStoreDescription(url: old.working))
+    }
+
+    /// Returns to the state of the last explicit save. Discards all later changes, autosaved or not, and the undo stack.
+    ///
+    /// - Throws: The errors of opening a store; `inputOutput`.
+    public func revert() throws {
+        pendingAutosave?.cancel()
+        let working = try store()
+        context.reset()
+        context.undoStack?.removeAllActions()
+        try coordinator.remove(working)
+        try coordinator.destroyPersistentStore(PersistentStoreDescription(url: package.working))
+        try openStores()
+    }
+
+    /// Keeps the autosaved changes of the earlier session as unsaved changes. `revert()` discards them.
+    public func recover() { recovery = nil }
+
+    /// Autosaves, and closes the document. Unsaved changes are offered as `recovery` at the next opening.
+    ///
+    /// - Throws: The errors of `autosave()`; then the document stays open.
+    public func close() throws {
+        guard isOpen else { return }
+        try autosave()
+        isOpen = false
+        stopAutosavingAtShutdown()
+        for listener in editListeners.values { listener.finish() }
+        let copy = PersistentStoreDescription(url: package.working)
+        try container.close()
+        if !isEdited { try coordinator.destroyPersistentStore(copy) }
+        package.unlock()
+    }
+
+    // MARK: Changes
+
+    private func contextChanged() {
+        setEdited()
+        guard isOpen, context.hasChanges, let autosaveDelay else { return }
+        pendingAutosave?.cancel()
+        pendingAutosave = Task { [weak self] in
+            do { try await Task.sleep(for: autosaveDelay) } catch { return }
+            self?.autosaveAfterPause()
+        }
+    }
+
+    private func autosaveAfterPause() {
+        do { try autosave() } catch { autosaveError = error }
+    }
+
+    private func setEdited() {
+        let edited = record.number != savedNumber || (isOpen && context.hasChanges)
+        guard edited != isEdited else { return }
+        isEdited = edited
+        for listener in editListeners.values { listener.yield(edited) }
+    }
+
+    /// The values of `isEdited`, beginning with the current one, until the document is closed.
+    public func editedStates() -> AsyncStream<Bool> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        let key = UUID()
+        editListeners[key] = continuation
+        continuation.onTermination = { [weak self] _ in
+            Task { @MainActor in self?.editListeners[key] = nil }
+        }
+        continuation.yield(isEdited)
+        return stream
+    }
+
+    /// Autosaves when the process exits normally, and when it receives one of the signals. See `DataStack.saveAtShutdown`.
+    public func autosaveAtShutdown(
+        signals: [Int32] = [SIGTERM, SIGINT], patience: Duration = .seconds(5),
+        onFailure: @escaping @Sendable (any Error) -> Void = { error in
+            FileHandle.standardError.write(Data("Autosaving at shutdown failed: \(error)\n".utf8))
+        }
+    ) {
+        let entry = ShutdownSaving.Entry(owner: self, patience: patience, onFailure: onFailure) { [weak self] in try self?.autosave() }
+        ShutdownSaving.add(entry, signals)
+    }
+
+    /// Reverts `autosaveAtShutdown`.
+    public func stopAutosavingAtShutdown() { ShutdownSaving.remove(self) }
+}
