@@ -202,9 +202,9 @@ public final class PersistentDocument {
         stopAutosavingAtShutdown()
         for listener in editListeners.values { listener.finish() }
         let copy = PersistentStoreDescription(url: package.working)
+        defer { package.unlock() }
         try container.close()
         if !isEdited { try coordinator.destroyPersistentStore(copy) }
-        package.unlock()
     }
 
     // MARK: Changes
