@@ -21,6 +21,7 @@ import Foundation
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             if profile == "walk" { return try StaffSuite(options: options, folder: folder, contestants: []).profile() }
             if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
+            if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
             let words = profile.split(separator: "@").map(String.init)
             let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }
