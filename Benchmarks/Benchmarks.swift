@@ -22,6 +22,7 @@ import Foundation
             if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
             if profile.hasPrefix("K") { return try profileCatalogue(profile, options, folder) }
             if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
+            if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
             let words = profile.split(separator: "@").map(String.init)
             let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }

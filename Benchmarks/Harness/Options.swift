@@ -35,6 +35,7 @@ struct Options {
           --plots FOLDER   writes the plots as SVG and the table as Markdown
           --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler;
                            STEP shapes (or shapes@OPERATION): what an operation takes with 0, 100 and 10,000 pending changes;
+                           STEP import, import-file or import-again: imports of new rows, of a file's, of unchanged rows;
                            STEP tails: how long durable commits take at worst beside checkpoints and cleaning
         """
 

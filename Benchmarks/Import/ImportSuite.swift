@@ -62,6 +62,23 @@ struct ImportSuite {
         try store.close()
     }
 
+    /// Imports for eight seconds, for a profiler: `import` new rows, `import-file` those of a file, `import-again` unchanged rows. Prints the minimum of
+    /// the processor time, which other load disturbs least.
+    func profile(_ step: String) throws {
+        let rows = (0..<count).map(ImportedBook.row)
+        let url = try Self.writeFile(count, folder)
+        let start = now()
+        var least = Double.infinity
+        while now() - start < 8 {
+            let store = try GraphImport(path: folder.empty("profiled"))
+            func work() throws { if step == "import-file" { try store.importFile(url) } else { _ = try store.importRows(rows) } }
+            if step == "import-again" { try work() }
+            for _ in 0..<(step == "import-again" ? 5 : 1) { least = min(least, try processorTimed(work).seconds) }
+            try store.close()
+        }
+        note("\(step): \(least.short) s")
+    }
+
     private static func writeFile(_ count: Int, _ folder: Folder) throws -> URL {
         let url = URL(filePath: try folder.empty("import-rows")).appending(path: "rows.jsonl")
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)

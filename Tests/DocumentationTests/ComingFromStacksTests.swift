@@ -42,14 +42,14 @@ import Testing
     }
 
     // snippet
-    final class RaiseWages: ContextOperation<Int>, @unchecked Sendable {
-        override func performWork(in context: ManagedObjectContext) throws -> Int {
+    struct RaiseWages: ContextWork {
+        func performWork(in context: ManagedObjectContext) throws -> Int {
             let employees = try context.fetch(Employee.self)
             for employee in employees { employee.wage += 1 }
             return employees.count
         }
 
-        override func finish(_ result: Result<Int, any Error>) { print(result) }
+        func finish(_ result: Result<Int, any Error>) { print(result) }
     }
     // end
 
@@ -57,7 +57,7 @@ import Testing
         let stack = stack()
         let queue = OperationQueue()
         // snippet
-        let operation = RaiseWages(in: try stack.container)
+        let operation = ContextOperation(RaiseWages(), in: try stack.container)
         queue.addOperation(operation)
         // end
         queue.waitUntilAllOperationsAreFinished()

@@ -77,9 +77,11 @@ import Testing
     // end
 
     // snippet
-    final class DeleteOldBooks: ContextOperation<Int>, @unchecked Sendable {
-        override func performWork(in context: ManagedObjectContext) throws -> Int {
-            try context.delete(Book.self) { $0.year < 1800 }
+    struct DeleteOldBooks: ContextWork {
+        let year: Int
+
+        func performWork(in context: ManagedObjectContext) throws -> Int {
+            try context.delete(Book.self) { $0.year < year }
         }
     }
     // end
@@ -88,7 +90,7 @@ import Testing
         let container = try PersistentContainer.inMemory(for: Author.self, Book.self)
         // snippet
         let queue = OperationQueue()
-        let deletion = DeleteOldBooks(in: container)
+        let deletion = ContextOperation(DeleteOldBooks(year: 1800), in: container)
         let counting = ContextOperation(in: container) { context in try context.count(Book.self) }
         counting.addDependency(deletion)
         queue.addOperations([deletion, counting], waitUntilFinished: false)

@@ -16,8 +16,9 @@ final class EntityShape: Sendable {
     let derived: [PropertyDescription]
     /// The simple checks of values, by property index. A value that passes needs no further validation.
     let plainChecks: [PlainCheck]
-    /// True if the values of a new object can be stored unchanged as its row: attributes that need no conversion, and relationships without a cell.
-    let isFlat: Bool
+    /// The properties whose value in the row of a new object differs from that of the object: to-one relationships and composites, which the save
+    /// converts, and those that it does not write.
+    let convertedBySaves: [PropertyDescription]
     let temporaryOrigin: ManagedObjectID.StoreIdentity
 
     /// A check without reference counting.
@@ -44,9 +45,8 @@ final class EntityShape: Sendable {
             PlainCheck(
                 type: property.limitsValues ? nil : property.attributeType, isOptional: property.isOptional)
         }
-        isFlat = entity.properties.allSatisfy { property in
-            let isPlain = property.isAttribute && property.attributeType != .composite && !property.isDerived
-            return !property.isTransient && (isPlain || property.isToMany)
+        convertedBySaves = entity.properties.filter { property in
+            property.isTransient || property.isDerived || property.isToOne || property.attributeType == .composite
         }
         temporaryOrigin = ManagedObjectID.StoreIdentity(entityName: entity.name, storeIdentifier: nil, entityNumber: -1)
     }

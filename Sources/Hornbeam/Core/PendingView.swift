@@ -20,19 +20,34 @@ final class PendingView {
 
     /// The keys of objects by value, as of the last update of each object.
     private struct ValueIndex {
-        private(set) var keys: [PropertyValue: Set<UInt64>] = [:]
+        /// One object for each value. Most values of a request for equality have no other.
+        private var first: [PropertyValue: UInt64] = [:]
+        /// The other objects.
+        private var others: [PropertyValue: Set<UInt64>] = [:]
         private var values: [UInt64: PropertyValue] = [:]
+
+        func keys(of value: PropertyValue) -> [UInt64] {
+            guard let key = first[value] else { return [] }
+            return [key] + (others[value] ?? [])
+        }
 
         /// - Parameter value: Nil to remove the object from the index.
         mutating func updateIndex(_ key: UInt64, _ value: PropertyValue?) {
             let old = values[key]
             guard old != value else { return }
-            if let old {
-                keys[old]?.remove(key)
-                if keys[old]?.isEmpty == true { keys[old] = nil }
-            }
+            if let old { remove(key, old) }
             values[key] = value
-            if let value { keys[value, default: []].insert(key) }
+            guard let value else { return }
+            if first[value] == nil { first[value] = key } else { others[value, default: []].insert(key) }
+        }
+
+        private mutating func remove(_ key: UInt64, _ value: PropertyValue) {
+            if first[value] == key {
+                first[value] = others[value]?.popFirst()
+            } else {
+                others[value]?.remove(key)
+            }
+            if others[value]?.isEmpty == true { others[value] = nil }
         }
     }
 
@@ -87,8 +102,10 @@ final class PendingView {
             indexes[property.index] = ValueIndex()
             for object in objects.values { updateIndex(object, property.index) }
         }
+        guard let index = indexes[property.index] else { return [] }
+        if values.count == 1 { return index.keys(of: values[0]).compactMap { objects[$0] } }
         var keys: Set<UInt64> = []
-        for value in values { keys.formUnion(indexes[property.index]?.keys[value] ?? []) }
+        for value in values { keys.formUnion(index.keys(of: value)) }
         return keys.compactMap { objects[$0] }
     }
 

@@ -74,13 +74,13 @@ extension ManagedObjectContext {
 
     private func makeRoute(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
         let snapshot = try readingSnapshot()
-        guard snapshot.isSingle, !stack.isIncremental,
+        guard let slot = snapshot.stack.slotOfLoneStore, !stack.isIncremental,
             let entity = persistentStoreCoordinator.binding.entity(of: type), entity.name == type.entityName, !entity.isAbstract,
             let index = entity.index(of: nameID)
         else { return nil }
-        let part = try snapshot.part(.first)
+        let part = try snapshot.part(slot)
         return UniqueRoute(
-            type: type, nameID: nameID, scope: scope(at: entity.index, in: .first), property: entity.properties[index],
+            type: type, nameID: nameID, scope: scope(at: entity.index, in: slot), property: entity.properties[index],
             lookUp: UniqueLookup(part, entity, entity.properties[index]))
     }
 

@@ -5,17 +5,21 @@ public import HornbeamModel
 ///
 /// Formats of the app are closures: `ImportFormat { value in .string("\(value)") }`.
 public struct ImportFormat: Sendable {
-    let convert: @Sendable (PropertyValue, AttributeType) throws -> PropertyValue
+    /// Nil for `automatic`.
+    let convert: (@Sendable (PropertyValue) throws -> PropertyValue)?
 
     /// A conversion of the app. Its errors refuse the row.
-    public init(_ convert: @escaping @Sendable (PropertyValue) throws -> PropertyValue) {
-        self.convert = { value, _ in try convert(value) }
-    }
+    public init(_ convert: @escaping @Sendable (PropertyValue) throws -> PropertyValue) { self.convert = convert }
 
-    private init(converting convert: @escaping @Sendable (PropertyValue, AttributeType) throws -> PropertyValue) { self.convert = convert }
+    private init() { convert = nil }
 
     /// The values of JSON: dates are texts in ISO 8601, data is Base64, UUIDs and URIs are texts.
-    public static let automatic = ImportFormat(converting: { try $0.fromJSON(to: $1) })
+    public static let automatic = ImportFormat()
+
+    /// The value for an attribute of a type.
+    func converted(_ value: PropertyValue, _ type: AttributeType) throws -> PropertyValue {
+        if let convert { try convert(value) } else { try value.fromJSON(to: type) }
+    }
 
     /// Dates as a number of seconds since 1970.
     public static let secondsSince1970 = ImportFormat { value in

@@ -2,36 +2,32 @@ internal import HornbeamModel
 
 /// A row whose values have the types of the model.
 struct ConvertedRow {
-    /// The key; nil when the mapping has none, `.null` when the row has none.
-    var key: PropertyValue?
+    /// The object with the key of the row; nil when the mapping has no key, or the row has none.
+    var entry: ImportEntry?
     var predicate: FetchPredicate?
     /// By the position in `ImportTarget.properties`; nil leaves the property unchanged.
     var values: [PropertyValue?] = []
-    /// By the position in `ImportTarget.links`.
-    var links: [Related] = []
-
-    /// The related rows of a relationship; nil leaves it unchanged.
-    typealias Related = [ConvertedRow]?
+    /// The related rows, by the position in `ImportTarget.links`; nil leaves the relationship unchanged.
+    var links: [[ConvertedRow]?] = []
 }
 
 /// The entity and the properties that a mapping sets.
 final class ImportTarget {
+    typealias Link = (property: PropertyDescription, members: ImportMembers, target: ImportTarget)
+
     let entity: EntityDescription
     let properties: [PropertyDescription]
-    let key: PropertyDescription?
     let insertsMissing: Bool
-    /// The objects with known keys; shared by all mappings with the same key.
+    /// The objects by their keys, shared by all mappings with the same key; nil for a mapping without a key.
     let lookup: ImportLookup?
     /// The relationships, with the targets of their mappings.
-    let links: [(property: PropertyDescription, members: ImportMembers, target: ImportTarget)]
+    let links: [Link]
 
     init(
-        _ entity: EntityDescription, _ properties: [PropertyDescription], _ key: PropertyDescription?, _ insertsMissing: Bool,
-        _ lookup: ImportLookup?, _ links: [(property: PropertyDescription, members: ImportMembers, target: ImportTarget)]
+        _ entity: EntityDescription, _ properties: [PropertyDescription], _ insertsMissing: Bool, _ lookup: ImportLookup?, _ links: [Link]
     ) {
         self.entity = entity
         self.properties = properties
-        self.key = key
         self.insertsMissing = insertsMissing
         self.lookup = lookup
         self.links = links
@@ -58,7 +54,7 @@ struct ImportPlan<Row> {
     /// - Throws: The errors of conversions, with the entity and the property.
     func convert(_ row: Row) throws -> ConvertedRow {
         var converted = ConvertedRow()
-        if let key, let property = target.key { converted.key = try value(of: key, in: row, property) ?? .null }
+        if let key, let lookup = target.lookup { converted.entry = try value(of: key, in: row, lookup.key).flatMap(lookup.entry) }
         converted.predicate = try predicate?(row)
         converted.values.reserveCapacity(fields.count)
         for (source, property, null) in fields {
@@ -68,6 +64,7 @@ struct ImportPlan<Row> {
             }
             converted.values.append(value.isNull && null == .keep ? nil : value)
         }
+        converted.links.reserveCapacity(links.count)
         for (link, null) in links {
             let rows = try link.rows(row)
             converted.links.append(rows?.isEmpty == true && null == .keep ? nil : rows)
@@ -77,13 +74,13 @@ struct ImportPlan<Row> {
 
     /// A row that has only its key.
     func convert(key value: PropertyValue) throws -> ConvertedRow {
-        guard let key, let property = target.key else {
+        guard let key, let lookup = target.lookup else {
             throw HornbeamError(
                 .typeMismatch, "The row names a related \(target.entity.name) by \(value.kindName), and its mapping has no key.",
                 entity: target.entity.name)
         }
         var row = ConvertedRow()
-        row.key = try convert(value, key.format, property)
+        row.entry = lookup.entry(try convert(value, key.format, lookup.key))
         row.values = Array(repeating: nil, count: fields.count)
         row.links = Array(repeating: nil, count: links.count)
         return row
@@ -95,8 +92,10 @@ struct ImportPlan<Row> {
     }
 
     private func convert(_ value: PropertyValue, _ format: ImportFormat, _ property: PropertyDescription) throws -> PropertyValue {
+        let type = property.attributeType
+        if format.convert == nil, type.holds(value) { return value }
         do {
-            return try property.coerced(format.convert(value, property.attributeType))
+            return try property.coerced(format.converted(value, type))
         } catch var error as HornbeamError {
             if error.entity == nil { (error.entity, error.key) = (target.entity.name, property.name) }
             throw error
@@ -131,7 +130,7 @@ final class ImportCompiler {
                 .typeMismatch, "The mapping of \(link.target.entity.name) does not fit \(property).", entity: entity.name, key: property.name)
         }
         let target = ImportTarget(
-            entity, fields.map(\.property), keyProperty, mapping.insertsMissing, keyProperty.map { lookup(Object.self, entity, $0) },
+            entity, fields.map(\.property), mapping.insertsMissing, keyProperty.map { lookup(Object.self, entity, $0) },
             links.map { ($0.property, $0.source.members, $0.link.target) })
         return ImportPlan(
             target: target, key: key, predicate: predicate, fields: fields,
@@ -185,20 +184,34 @@ final class ImportCompiler {
     }
 }
 
+/// The object with a key, as far as an import knows it.
+final class ImportEntry {
+    let key: PropertyValue
+    fileprivate(set) var last: ManagedObject?
+
+    fileprivate init(_ key: PropertyValue) { self.key = key }
+
+    /// The object; nil when there is none, or no longer.
+    var object: ManagedObject? {
+        guard let last, !last.isDeleted, !last.isDetached else { return nil }
+        return last
+    }
+}
+
 /// Objects by their keys, for the rows of one portion of an import.
 final class ImportLookup {
     let entity: EntityDescription
     let key: PropertyDescription
-    private let context: ManagedObjectContext
-    private var wanted: [PropertyValue] = []
-    private let type: ManagedObject.Type
-    /// The saved objects of the portion.
-    private var found: [PropertyValue: ManagedObject] = [:]
-    /// The objects that the import inserted since its last save.
-    private var inserted: [PropertyValue: ManagedObject] = [:]
-
     /// True when the model allows one object for each key. An inserted object then merges with one that another context saves first.
     let isUnique: Bool
+    private let context: ManagedObjectContext
+    private let type: ManagedObject.Type
+    /// The keys of the portion that are not among `inserted`.
+    private var portion: [PropertyValue: ImportEntry] = [:]
+    /// Those of `portion` that are not looked up yet.
+    private var wanted: [ImportEntry] = []
+    /// The objects that the import inserted since its last save.
+    private var inserted: [PropertyValue: ImportEntry] = [:]
 
     init(_ context: ManagedObjectContext, _ type: ManagedObject.Type, _ entity: EntityDescription, _ key: PropertyDescription) {
         self.type = type
@@ -208,34 +221,38 @@ final class ImportLookup {
         self.key = key
     }
 
-    subscript(value: PropertyValue) -> ManagedObject? {
-        guard let object = found[value] ?? inserted[value], !object.isDeleted, !object.isDetached else { return nil }
-        return object
+    /// The entry of a key, whose object `load` finds; nil for a null.
+    func entry(_ value: PropertyValue) -> ImportEntry? {
+        if value.isNull { return nil }
+        if let known = inserted[value] ?? portion[value] { return known }
+        let entry = ImportEntry(value)
+        portion[value] = entry
+        wanted.append(entry)
+        return entry
     }
 
-    /// Notes an object that the import inserted.
-    func insert(_ object: ManagedObject, _ value: PropertyValue) { inserted[value] = object }
-
-    func want(_ value: PropertyValue) {
-        if found[value] == nil, inserted[value] == nil { wanted.append(value) }
+    /// Sets the object that the import inserted for a key.
+    func insert(_ object: ManagedObject, _ entry: ImportEntry) {
+        entry.last = object
+        inserted[entry.key] = entry
     }
 
-    /// Finds the wanted objects: unique texts by the index of the key, others in one fetch.
+    /// Finds the objects of new entries: unique texts by the index of the key, others in one fetch.
     func load() throws {
         guard !wanted.isEmpty else { return }
         defer { wanted.removeAll(keepingCapacity: true) }
-        let rest = try context.lookUp(type, key.nameID, wanted, value: { $0 }) { value, object in found[value] = object }
+        let rest = try context.lookUp(type, key.nameID, wanted, value: \.key) { entry, object in entry.last = object }
         guard !rest.isEmpty else { return }
-        let values = PropertyValue.array(Array(Set(rest)))
+        let values = PropertyValue.array(rest.map(\.key))
         let predicate = FetchPredicate(node: .comparison(.init(.keyPath(.evaluatedObject, [.name(key.name)]), .in, .constant(values))))
         for object in try context.fetch(FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate)) {
-            let value = object.currentValue(of: key)
-            if found[value] == nil { found[value] = object }
+            guard let entry = portion[object.currentValue(of: key)], entry.last == nil else { continue }
+            entry.last = object
         }
     }
 
     /// Forgets the saved objects of a portion.
-    func endPortion() { found.removeAll(keepingCapacity: true) }
+    func endPortion() { portion.removeAll(keepingCapacity: true) }
 
     /// Forgets all objects: they are saved, and the next portion finds them.
     func endSave() {

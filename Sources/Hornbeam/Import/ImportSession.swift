@@ -1,25 +1,43 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// An import into one context: converts rows, finds their objects portion by portion, changes them, saves and cleans.
-final class ImportSession<Row> {
+/// An import into one context: finds the objects of converted rows portion by portion, changes them, saves and cleans.
+///
+/// It is not generic, because calls of unspecialised generic code would be a fifth of its time.
+final class ImportSession {
     private let context: ManagedObjectContext
     private let options: ImportOptions
     private let owner: ImportOwner?
-    private let compiler: ImportCompiler
-    private let plan: ImportPlan<Row>
+    private let target: ImportTarget
+    private let lookups: [ImportLookup]
     private let writer: ImportWriter
     private var report = ImportReport()
-    private var portion: [(number: Int, row: ConvertedRow)] = []
+    private var portion: [NumberedRow] = []
     private var rowsSinceSave = 0
     private var seen = SeenObjects()
 
-    /// The number of rows whose objects are found by one fetch.
-    private static var portionSize: Int { 2000 }
+    /// A structure, because arrays of tuples are destroyed element by element through their metadata.
+    private struct NumberedRow {
+        let number: Int
+        let row: ConvertedRow
+    }
 
+    /// The number of rows whose objects are found by one fetch.
+    private static let portionSize = 2000
+
+    /// An import of rows that `plan` converts.
+    ///
     /// - Throws: `unsupportedRequest` for a context with changes; the errors of the mapping.
-    init<Object: ManagedObject>(
-        _ context: ManagedObjectContext, _ mapping: ImportMapping<Object, Row>, _ options: ImportOptions, _ owner: ImportOwner?
+    static func make<Object: ManagedObject, Row>(
+        _ context: ManagedObjectContext, _ mapping: ImportMapping<Object, Row>, _ options: ImportOptions, _ owner: ImportOwner? = nil
+    ) throws -> (session: ImportSession, plan: ImportPlan<Row>) {
+        let compiler = ImportCompiler(context)
+        let plan = try compiler.plan(mapping)
+        return (try ImportSession(context, plan.target, compiler.lookups, options, owner), plan)
+    }
+
+    private init(
+        _ context: ManagedObjectContext, _ target: ImportTarget, _ lookups: [ImportLookup], _ options: ImportOptions, _ owner: ImportOwner?
     ) throws {
         if options.saving != .byCaller, context.hasChanges {
             throw HornbeamError(
@@ -27,33 +45,38 @@ final class ImportSession<Row> {
                 "The context has unsaved changes, which the import would save or lose with its own. Save them first, or import with saving: .byCaller.")
         }
         self.context = context
+        self.target = target
+        self.lookups = lookups
         self.options = options
         self.owner = owner
-        compiler = ImportCompiler(context)
-        plan = try compiler.plan(mapping)
         writer = ImportWriter(context, owner)
-        try owner?.check(plan.target.entity)
+        try owner?.check(target.entity)
     }
 
-    /// Runs the body; after an error, the context has no changes of the import, unless the caller saves.
-    func run<Result>(_ body: () throws -> Result) throws -> Result {
+    // MARK: Rows
+
+    /// Imports all rows of a source. After an error, the context has no changes of the import, unless the caller saves.
+    func run<Row>(_ source: ImportSource<Row>, _ plan: ImportPlan<Row>, isCancelled: Flag? = nil) throws -> ImportReport {
         do {
-            return try body()
+            // The compiler specialises this call for rows with names.
+            if let source = source as? ImportSource<ImportRow>, let plan = plan as? ImportPlan<ImportRow> {
+                try addAll(source, plan, isCancelled)
+            } else {
+                try addAll(source, plan, isCancelled)
+            }
+            return try finish()
         } catch {
             if options.saving != .byCaller { context.rollback() }
             throw error
         }
     }
 
-    // MARK: Rows
-
-    /// Imports all rows of a source.
-    func importAll(_ source: ImportSource<Row>, isCancelled: Flag? = nil) throws {
+    private func addAll<Row>(_ source: ImportSource<Row>, _ plan: ImportPlan<Row>, _ isCancelled: Flag?) throws {
         if let total = source.total { options.progress?.totalUnitCount = total }
         var number = 0
         while let next = try source.next() {
             number += 1
-            try add(next, number: source.number?() ?? number)
+            try add(number: source.number?() ?? number) { try plan.convert(next.get()) }
             guard number % 256 == 0 else { continue }
             if isCancelled?.isRaised == true { throw CancellationError() }
             try note(source.completed?() ?? Int64(number))
@@ -68,10 +91,10 @@ final class ImportSession<Row> {
         options.progress?.completedUnitCount = completed
     }
 
-    /// Adds a row, or the error of reading it.
-    func add(_ row: Result<Row, HornbeamError>, number: Int) throws {
+    /// Adds the row that the closure reads and converts.
+    func add(number: Int, _ row: () throws -> ConvertedRow) throws {
         do {
-            portion.append((number, try plan.convert(try row.get())))
+            portion.append(NumberedRow(number: number, row: try row()))
         } catch {
             seen.isIncomplete = true
             try refuse(number, error)
@@ -85,22 +108,21 @@ final class ImportSession<Row> {
 
     private func writePortion() throws {
         guard !portion.isEmpty else { return }
-        for (_, row) in portion { writer.gather(row, plan.target) }
-        for lookup in compiler.lookups { try lookup.load() }
-        for (number, row) in portion {
+        for lookup in lookups { try lookup.load() }
+        for next in portion {
             do {
-                let written = try writer.write(row, plan.target)
+                let written = try writer.write(next.row, target)
                 count(written.outcome)
                 if options.cleaning != nil { seen.add(written.object) }
             } catch {
                 // The object of the row is known to the writer if it exists.
-                if let object = writer.refusedObject { seen.add(object) } else if row.key?.isNull ?? true { seen.isIncomplete = true }
-                try refuse(number, error)
+                if let object = writer.refusedObject { seen.add(object) } else if next.row.entry == nil { seen.isIncomplete = true }
+                try refuse(next.number, error)
             }
         }
         rowsSinceSave += portion.count
         portion.removeAll(keepingCapacity: true)
-        if rowsSinceSave >= saveInterval { try save() } else { for lookup in compiler.lookups { lookup.endPortion() } }
+        if rowsSinceSave >= saveInterval { try save() } else { for lookup in lookups { lookup.endPortion() } }
     }
 
     private func count(_ outcome: ImportWriter.Outcome) {
@@ -139,7 +161,7 @@ final class ImportSession<Row> {
         rowsSinceSave = 0
         if context.hasChanges { try context.save() }
         seen.settle()
-        for lookup in compiler.lookups { lookup.endSave() }
+        for lookup in lookups { lookup.endSave() }
         context.sweepIfDue()
     }
 
@@ -155,7 +177,7 @@ final class ImportSession<Row> {
 
     private func candidates(_ scope: ImportCleaning.Scope) throws -> [ManagedObjectID] {
         seen.settle()
-        var request = FetchRequest<ManagedObject>(entityName: plan.target.entity.name)
+        var request = FetchRequest<ManagedObject>(entityName: target.entity.name)
         if case .matching(let predicate) = scope { request.predicate = predicate }
         let found = try context.fetchIDs(request).filter { !seen.ids.contains($0) }
         guard let owner else { return found }

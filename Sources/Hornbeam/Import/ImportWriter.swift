@@ -22,10 +22,19 @@ struct ImportOwner {
 final class ImportWriter {
     enum Outcome { case inserted, updated, unchanged }
 
+    /// A change of the current row, with the state before.
+    private enum Change {
+        case insertion(ManagedObject)
+        case value(PropertyValue, PropertyDescription, ManagedObject)
+        case destination(ManagedObject?, PropertyDescription, ManagedObject)
+        case members([ManagedObjectID], PropertyDescription, ManagedObject)
+        case addition(ManagedObject, to: ImportOwner)
+    }
+
     private let context: ManagedObjectContext
     private let owner: ImportOwner?
-    /// Reverts the changes of the current row, last ones first.
-    private var undo: [() -> Void] = []
+    /// The changes of the current row, in their order.
+    private var changes: [Change] = []
     /// The objects that the current row made or changed, each to be validated once.
     private var touched: [ManagedObject] = []
     private(set) var relatedInserted = 0
@@ -38,19 +47,11 @@ final class ImportWriter {
         self.owner = owner
     }
 
-    /// Notes the keys of a row and its related rows for the next lookup.
-    func gather(_ row: ConvertedRow, _ target: ImportTarget) {
-        if let lookup = target.lookup, let key = row.key, !key.isNull { lookup.want(key) }
-        for (related, link) in zip(row.links, target.links) {
-            for row in related ?? [] { gather(row, link.target) }
-        }
-    }
-
     /// Changes the object of a row, or makes one.
     ///
     /// - Throws: The reason for which the row is refused; then nothing is changed.
     func write(_ row: ConvertedRow, _ target: ImportTarget) throws -> (object: ManagedObject, outcome: Outcome) {
-        undo.removeAll(keepingCapacity: true)
+        changes.removeAll(keepingCapacity: true)
         touched.removeAll(keepingCapacity: true)
         refusedObject = nil
         let related = (relatedInserted, relatedUpdated)
@@ -61,9 +62,19 @@ final class ImportWriter {
             for object in touched { try object.isInserted ? object.validateForInsert() : object.validateForUpdate() }
             return (object, outcome)
         } catch {
-            for action in undo.reversed() { action() }
+            for change in changes.reversed() { revert(change) }
             (relatedInserted, relatedUpdated) = related
             throw error
+        }
+    }
+
+    private func revert(_ change: Change) {
+        switch change {
+        case .insertion(let object): context.delete(object)
+        case .value(let old, let property, let object): object.assign(old, to: property)
+        case .destination(let old, let property, let object): object.setDestination(old, of: property)
+        case .members(let old, let property, let object): object.replaceMembers(old.map(context.object), of: property)
+        case .addition(let object, let owner): owner.object.remove(object, from: owner.property)
         }
     }
 
@@ -73,11 +84,10 @@ final class ImportWriter {
         guard let object = try object(of: row, target) else { return (try insert(row, target), .inserted) }
         refusedObject = refusedObject ?? object
         var isChanged = false
-        for (value, property) in zip(row.values, target.properties) {
-            guard let value, !object.has(value, property) else { continue }
+        for (place, property) in target.properties.enumerated() {
+            guard let value = row.values[place], !object.has(value, property) else { continue }
             isChanged = true
-            let old = object.currentValue(of: property)
-            undo.append { object.assign(old, to: property) }
+            changes.append(.value(object.currentValue(of: property), property, object))
             object.assign(value, to: property)
         }
         if try linkRelated(row, target, object) { isChanged = true }
@@ -91,21 +101,20 @@ final class ImportWriter {
                 .objectNotFound, "There is no \(target.entity.name) for the row, and its mapping inserts none.", entity: target.entity.name)
         }
         let object = try context.insert(entityNamed: target.entity.name)
-        undo.append { [context] in context.delete(object) }
+        changes.append(.insertion(object))
         touched.append(object)
-        if let key = row.key, let property = target.key {
-            guard !key.isNull else {
+        if let lookup = target.lookup {
+            guard let entry = row.entry else {
                 throw HornbeamError(
-                    .missingRequiredValue, "The row has no value for the key “\(property.name)”.", entity: target.entity.name, key: property.name)
+                    .missingRequiredValue, "The row has no value for the key “\(lookup.key.name)”.", entity: target.entity.name,
+                    key: lookup.key.name)
             }
-            object.assign(key, to: property)
-            if let lookup = target.lookup {
-                lookup.insert(object, key)
-                if lookup.isUnique { context.tracker.upserted.insert(ObjectIdentifier(object)) }
-            }
+            object.assign(entry.key, to: lookup.key)
+            lookup.insert(object, entry)
+            if lookup.isUnique { context.tracker.upserted.insert(ObjectIdentifier(object)) }
         }
-        for (value, property) in zip(row.values, target.properties) {
-            guard let value, !object.setValueOfNewObject(value, at: property.index) else { continue }
+        for (place, property) in target.properties.enumerated() {
+            guard let value = row.values[place], !object.setValueOfNewObject(value, at: property.index) else { continue }
             object.assign(value, to: property)
         }
         _ = try linkRelated(row, target, object)
@@ -113,7 +122,7 @@ final class ImportWriter {
     }
 
     private func object(of row: ConvertedRow, _ target: ImportTarget) throws -> ManagedObject? {
-        if let key = row.key { return target.lookup?[key] }
+        if target.lookup != nil { return row.entry?.object }
         guard let predicate = row.predicate else { return nil }
         let request = FetchRequest<ManagedObject>(entityName: target.entity.name, predicate: predicate).limit(1)
         return try context.fetch(request).first
@@ -123,11 +132,16 @@ final class ImportWriter {
 
     private func linkRelated(_ row: ConvertedRow, _ target: ImportTarget, _ object: ManagedObject) throws -> Bool {
         var isChanged = false
-        for (rows, link) in zip(row.links, target.links) {
-            guard let rows else { continue }
-            let members = try rows.map { try related($0, link.target) }
-            let hasChanged = link.property.isToMany
-                ? replace(members, link.property, link.members, of: object) : set(members.last, link.property, of: object)
+        for (place, link) in target.links.enumerated() {
+            guard let rows = row.links[place] else { continue }
+            let hasChanged: Bool
+            if link.property.isToMany {
+                hasChanged = replace(try rows.map { try related($0, link.target) }, link.property, link.members, of: object)
+            } else {
+                var destination: ManagedObject?
+                for row in rows { destination = try related(row, link.target) }
+                hasChanged = set(destination, link.property, of: object)
+            }
             if hasChanged { isChanged = true }
         }
         return isChanged
@@ -143,10 +157,12 @@ final class ImportWriter {
     }
 
     private func set(_ destination: ManagedObject?, _ property: PropertyDescription, of object: ManagedObject) -> Bool {
-        let wanted = destination.map { PropertyValue.objectID($0.objectID) } ?? .null
-        guard object.currentValue(of: property) != wanted else { return false }
-        let old = object.destination(of: property)
-        undo.append { object.setDestination(old, of: property) }
+        if case .objectID(let held) = object.currentValue(of: property) {
+            if held == destination?.objectID { return false }
+        } else if destination == nil {
+            return false
+        }
+        changes.append(.destination(object.destination(of: property), property, object))
         object.setDestination(destination, of: property)
         return true
     }
@@ -159,7 +175,7 @@ final class ImportWriter {
         var known = Set(wanted)
         for member in members where known.insert(member.objectID).inserted { wanted.append(member.objectID) }
         guard property.isOrdered ? old != wanted : Set(old) != known else { return false }
-        undo.append { [context] in object.replaceMembers(old.map(context.object), of: property) }
+        changes.append(.members(old, property, object))
         object.replaceMembers(wanted.map(context.object), of: property)
         return true
     }
@@ -170,7 +186,7 @@ final class ImportWriter {
         let (source, property) = (owner.object, owner.property)
         guard property.isToMany else { return set(object, property, of: source) }
         guard !source.hasMember(object.objectID, in: property) else { return false }
-        undo.append { source.remove(object, from: property) }
+        changes.append(.addition(object, to: owner))
         source.add(object, to: property)
         return true
     }

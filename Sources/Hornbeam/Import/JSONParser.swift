@@ -9,6 +9,8 @@ internal import HornbeamModel
     private var depth = 0
 
     private static let depthMax = 128
+    /// The digits of a `Decimal`.
+    private static let digitsMax = 38
 
     /// The row of a JSON object.
     ///
@@ -83,7 +85,7 @@ internal import HornbeamModel
             guard next == UInt8(ascii: "\"") else { throw fault("has no name where one must be") }
             let name = try text()
             guard skip(UInt8(ascii: ":")) else { throw fault("has a name without a value") }
-            row[name] = try value()
+            guard row.updateValue(try value(), forKey: name) == nil else { throw fault("has the name “\(name)” twice") }
         } while skip(UInt8(ascii: ","))
         guard skip(UInt8(ascii: "}")) else { throw fault("has an object without an end") }
         return .dictionary(row)
@@ -107,27 +109,43 @@ internal import HornbeamModel
 
     private mutating func number() throws -> PropertyValue {
         let start = place
-        var isWhole = true
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): break
-            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"): isWhole = false
-            default: return try number(start, isWhole)
-            }
-            place += 1
-        }
-        return try number(start, isWhole)
-    }
-
-    private func number(_ start: Int, _ isWhole: Bool) throws -> PropertyValue {
-        let text = unsafe String(decoding: bytes[start..<place], as: UTF8.self)
-        if isWhole {
-            if let number = Int64(text) { return .int(number) }
-            if text.count > 1, text.dropFirst().allSatisfy({ $0.isNumber }), let number = Decimal(string: text) { return .decimal(number) }
-        } else if let number = Double(text), number.isFinite {
+        if next == UInt8(ascii: "-") { place += 1 }
+        let hasLeadingZero = next == UInt8(ascii: "0")
+        let count = skipDigits()
+        guard count == 1 || (count > 1 && !hasLeadingZero) else { throw fault("has no value where one must be") }
+        let isWhole = try !skipFraction()
+        let text = unsafe String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<place]), as: UTF8.self)
+        if !isWhole {
+            guard let number = Double(text), number.isFinite else { throw fault("has a number beyond the range of a double") }
             return .double(number)
         }
-        throw fault("has no value where one must be")
+        if let number = Int64(text) { return .int(number) }
+        guard count <= Self.digitsMax, let number = Decimal(string: text) else {
+            throw fault("has a whole number of more than \(Self.digitsMax) digits")
+        }
+        return .decimal(number)
+    }
+
+    /// Moves past digits. Returns their number.
+    private mutating func skipDigits() -> Int {
+        let start = place
+        while let byte = next, byte &- UInt8(ascii: "0") < 10 { place += 1 }
+        return place - start
+    }
+
+    /// Moves past the decimals and the exponent of a number. Returns false if there are none.
+    private mutating func skipFraction() throws -> Bool {
+        let start = place
+        if next == UInt8(ascii: ".") {
+            place += 1
+            guard skipDigits() > 0 else { throw fault("has a number that ends early") }
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            place += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { place += 1 }
+            guard skipDigits() > 0 else { throw fault("has a number that ends early") }
+        }
+        return place > start
     }
 
     // MARK: Texts
@@ -135,18 +153,22 @@ internal import HornbeamModel
     private mutating func text() throws -> String {
         place += 1
         let start = place
+        var bits: UInt8 = 0
         while let byte = next, byte != UInt8(ascii: "\\") {
             if byte == UInt8(ascii: "\"") {
                 defer { place += 1 }
-                return unsafe try string(bytes[start..<place])
+                return unsafe try string(bytes[start..<place], isASCII: bits < 0x80)
             }
             guard byte >= 0x20 else { throw fault("has a control character in a text") }
+            bits |= byte
             place += 1
         }
         return try escapedText(from: start)
     }
 
-    private func string(_ part: Slice<UnsafeBufferPointer<UInt8>>) throws -> String {
+    private func string(_ part: Slice<UnsafeBufferPointer<UInt8>>, isASCII: Bool = false) throws -> String {
+        // The validating initialiser is slower.
+        if isASCII { return unsafe String(decoding: UnsafeBufferPointer(rebasing: part), as: UTF8.self) }
         guard let text = unsafe String(validating: part, as: UTF8.self) else { throw fault("has a text that is no UTF-8") }
         return text
     }

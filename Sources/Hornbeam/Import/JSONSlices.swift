@@ -27,6 +27,8 @@ final class JSONSlices {
 
     private static let blockSize = 256 << 10
     private static let rowMax = 64 << 20
+    /// The mark of UTF-8 with which some programs begin a file.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// - Throws: `inputOutput` when the file cannot be read.
     init(_ url: URL, _ form: Form) throws {
@@ -188,10 +190,12 @@ final class JSONSlices {
             isAtEnd = true
             return false
         }
+        let isFirst = position == 0 && buffer.isEmpty
         bytesBefore += Int64(start)
         buffer.removeSubrange(..<start)
         start = 0
         buffer.append(contentsOf: block)
+        if isFirst, buffer.starts(with: Self.byteOrderMark) { start = Self.byteOrderMark.count }
         return true
     }
 }

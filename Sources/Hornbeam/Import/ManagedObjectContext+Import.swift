@@ -30,11 +30,8 @@ extension ManagedObjectContext {
     func importRows<Object: ManagedObject, Row>(
         _ source: ImportSource<Row>, _ mapping: ImportMapping<Object, Row>, _ options: ImportOptions, _ owner: ImportOwner?
     ) throws -> ImportReport {
-        let session = try ImportSession(self, mapping, options, owner)
-        return try session.run {
-            try session.importAll(source)
-            return try session.finish()
-        }
+        let (session, plan) = try ImportSession.make(self, mapping, options, owner)
+        return try session.run(source, plan)
     }
 }
 

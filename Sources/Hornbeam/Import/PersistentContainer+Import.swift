@@ -21,11 +21,8 @@ extension PersistentContainer {
         return try await withTaskCancellationHandler {
             try await performBackgroundTask { context in
                 let source = try source()
-                let session = try ImportSession(context, mapping, options(), nil)
-                return try session.run {
-                    try session.importAll(source, isCancelled: isCancelled)
-                    return try session.finish()
-                }
+                let (session, plan) = try ImportSession.make(context, mapping, options())
+                return try session.run(source, plan, isCancelled: isCancelled)
             }
         } onCancel: {
             _ = isCancelled.raise()
@@ -66,21 +63,22 @@ private actor StreamImporter<Row: Sendable> {
     private let executor = ContextExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
     private let context: ManagedObjectContext
-    private var session: ImportSession<Row>?
+    private var session: ImportSession?
+    private let plan: ImportPlan<Row>
     private var count = 0
 
     init<Object: ManagedObject>(
         _ container: PersistentContainer, _ mapping: ImportMapping<Object, Row>, _ options: @Sendable () -> ImportOptions
     ) async throws {
         context = container.newContext()
-        session = try ImportSession(context, mapping, options(), nil)
+        (session, plan) = try ImportSession.make(context, mapping, options())
     }
 
     func add(_ rows: [Row]) throws {
         guard let session else { return }
         for row in rows {
             count += 1
-            try session.add(.success(row), number: count)
+            try session.add(number: count) { try plan.convert(row) }
         }
         try session.note(Int64(count))
     }

@@ -32,7 +32,7 @@ extension ManagedObjectContext {
     }
 
     /// True if simple checks show that the context is at the newest snapshot. This is the common case in a program that reads much.
-    private var isKnownNewest: Bool {
+    var isKnownNewest: Bool {
         guard parent == nil, saving.doubt == nil, !reading.needsFullMerge, merging.changeQueue.isEmpty, let identity = reading.identity else { return false }
         return persistentStoreCoordinator.isNewest(identity)
     }

@@ -73,20 +73,18 @@ struct ChangeSetBuilder {
     private mutating func addInsert(_ object: ManagedObject) throws {
         guard let record = object.record else { return }
         let key = StoreSlot.local(reference(object).key)
-        let row = object.scope.shape.isFlat ? record.values : try row(of: object, record)
+        var row = record.values
+        for property in object.scope.shape.convertedBySaves { row[property.index] = try storedValue(of: property, object, record) ?? .null }
         changes[object.scope.slot].inserts.append(.init(entity: object.scope.entity, key: key, row: row))
         try addLinks(object, record)
     }
 
-    private func row(of object: ManagedObject, _ record: ObjectRecord) throws -> [PropertyValue] {
-        var row = [PropertyValue](repeating: .null, count: record.values.count)
-        for (property, value) in try values(of: object, record.held, record) { row[property.index] = value }
-        return row
-    }
-
     private mutating func addUpdate(_ object: ManagedObject) throws {
         guard let record = object.record else { return }
-        let values = try values(of: object, record.changed, record)
+        let values: [(PropertyDescription, PropertyValue)] = try record.changed.compactMap { index in
+            let property = object.scope.properties[index]
+            return try storedValue(of: property, object, record).map { (property, $0) }
+        }
         updatedIDs.insert(object.objectID)
         if !values.isEmpty {
             changes[object.scope.slot].updates.append(
@@ -117,25 +115,16 @@ struct ChangeSetBuilder {
             .init(entity: object.scope.entity, key: object.key, expectedVersion: max(version, 1)))
     }
 
-    /// The values to write, without derived ones: the store computes them.
-    private func values(
-        of object: ManagedObject, _ indexes: PropertySet, _ record: ObjectRecord
-    ) throws -> [(PropertyDescription, PropertyValue)] {
-        var result: [(PropertyDescription, PropertyValue)] = []
-        result.reserveCapacity(indexes.underestimatedCount)
-        for index in indexes {
-            let property = object.scope.properties[index]
-            guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
-            var value = record.values[index]
-            // An object that was not validated can contain a composite with invalid elements.
-            if case .dictionary = value { value = try property.coerced(value) }
-            if case .objectID(let id) = value, property.isRelationship {
-                result.append((property, try destination(id, of: property, object)))
-            } else {
-                result.append((property, value))
-            }
+    /// The value to write; nil for a property without a cell, and for a derived one, which the store computes.
+    private func storedValue(of property: PropertyDescription, _ object: ManagedObject, _ record: ObjectRecord) throws -> PropertyValue? {
+        guard !property.isToMany, !property.isTransient, !property.isDerived else { return nil }
+        let value = record.values[property.index]
+        switch value {
+        // An object that was not validated can contain a composite with invalid elements.
+        case .dictionary: return try property.coerced(value)
+        case .objectID(let id) where property.isRelationship: return try destination(id, of: property, object)
+        default: return value
         }
-        return result
     }
 
     /// The permanent ID of a to-one destination; null if this save deletes the destination.

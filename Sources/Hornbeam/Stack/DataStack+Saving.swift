@@ -55,12 +55,21 @@ extension DataStack {
     /// Runs a transaction on a temporary context of a background thread, saves it, and returns when the main context has merged it (CON-8).
     ///
     /// - Throws: The errors of the closure and of `save()`; then nothing is saved.
+    @discardableResult
     public func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
         let result = try await container.write(body)
         try await mergeIntoMainContext()
         return result
+    }
+
+    /// The form for a body without a result, which may end with a new object.
+    ///
+    /// - Throws: The errors of the form with a result.
+    public func transaction(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {
+        try await container.write(body)
+        try await mergeIntoMainContext()
     }
 
     @MainActor private func mergeIntoMainContext() throws {

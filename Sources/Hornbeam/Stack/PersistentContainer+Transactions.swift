@@ -11,7 +11,15 @@ extension PersistentContainer {
     /// If the body throws, nothing is saved. New objects have permanent IDs inside the body, unless several stores could hold them.
     /// Blocks the calling thread.
     /// - Throws: The errors of the body and of `save()`. Then nothing is saved.
+    @discardableResult
     public func write<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try performAndWait { try Self.writing($0, body) }
+    }
+
+    /// The form for a body without a result, which may end with a new object: `try container.write { Book(in: $0, title: "Emma") }`.
+    ///
+    /// - Throws: The errors of the form with a result.
+    public func write(_ body: (ManagedObjectContext) throws -> Void) throws {
         try performAndWait { try Self.writing($0, body) }
     }
 
@@ -19,9 +27,17 @@ extension PersistentContainer {
     ///
     /// If the body throws, nothing is saved.
     /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before the body began.
+    @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
+        try await performBackgroundTask { try Self.writing($0, body) }
+    }
+
+    /// The asynchronous form for a body without a result.
+    ///
+    /// - Throws: The errors of the form with a result.
+    public func write(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {
         try await performBackgroundTask { try Self.writing($0, body) }
     }
 

@@ -175,8 +175,10 @@ package struct ChangeSet: Sendable {
     /// True when there are only new objects, and neither author nor context has a name.
     var onlyInserts: Bool { rareParts.isEmpty }
 
-    /// The estimated cost of executing the change set: the number of objects and members, and the KiB of the values.
-    var weight: Int {
+    /// True when the estimated cost of executing the change set is at most `limit`: the number of objects and members, and the KiB of the values.
+    func weighs(atMost limit: Int) -> Bool { inserts.count + updates.count <= limit && weight <= limit }
+
+    private var weight: Int {
         var bytes = 0
         for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].payloadBytes } }
         if onlyInserts { return inserts.count + bytes / 1024 }

@@ -4,7 +4,7 @@ internal import HornbeamThreads
 
 /// The stores of a coordinator. It determines the store of an existing object and the store for a new object.
 ///
-/// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot. Safe: `only` retains the store that is not counted.
+/// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot. Safe: `parts` retains the store that is not counted.
 @safe package final class StoreStack: Sendable {
     package struct Part: Sendable {
         package let store: Store
@@ -29,8 +29,10 @@ internal import HornbeamThreads
     let onlyWritable: Store?
     /// True when all new objects are inserted into the store in the first slot.
     package let insertsIntoOnlyStore: Bool
-    /// The same as `only`, without reference counting, for the check before each read.
-    private let onlyUnretained: Unmanaged<Store>?  // `only` retains it
+    /// The slot of the store, if there is no other one now.
+    package let slotOfLoneStore: StoreSlot?
+    /// That store, without reference counting, for the check before each read.
+    private let loneStore: Unmanaged<Store>?  // `parts` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
@@ -40,7 +42,9 @@ internal import HornbeamThreads
         only = parts.count == 1 ? parts[0]?.store : nil
         onlyWritable = parts.count == 1 && parts[0]?.isReadOnly == false ? only : nil
         insertsIntoOnlyStore = only != nil && parts[0]?.entities == nil
-        unsafe onlyUnretained = unsafe only.map { unsafe .passUnretained($0) }
+        let slots = parts.indices.filter { parts[$0] != nil }
+        slotOfLoneStore = slots.count == 1 ? StoreSlot(slots[0]) : nil
+        unsafe loneStore = slots.count == 1 ? unsafe parts[slots[0]].map { unsafe .passUnretained($0.store) } : nil
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
 
@@ -127,8 +131,8 @@ internal import HornbeamThreads
 
     /// True when there is only one store and its newest transaction is not after `transaction`.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
-        guard let onlyUnretained = unsafe onlyUnretained else { return false }
-        return unsafe onlyUnretained._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
+        guard let loneStore = unsafe loneStore else { return false }
+        return unsafe loneStore._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
     /// A snapshot of the newest versions of all stores. It contains each two-phase commit completely or not at all.

@@ -26,7 +26,7 @@ extension Store {
     ///   the wrong type and for errors of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> CommitResult {
         try requireWritable()
-        return try write(changes, forwarding: true, isShared: changes.weight <= Self.groupedWeightMax && canGroupSaves)
+        return try write(changes, forwarding: true, isShared: canGroupSaves && changes.weighs(atMost: Self.groupedWeightMax))
     }
 
     /// The largest weight of a save that shares a version with others. A heavier save would delay the others.

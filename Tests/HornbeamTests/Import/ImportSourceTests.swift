@@ -111,6 +111,62 @@ import Testing
         #expect(report.refused.map(\.error.code) == [.typeMismatch])
     }
 
+    @Test(
+        "SEED-5: hostile JSON is an error of its row, with the reason; the other rows are imported",
+        arguments: [
+            (#"{"isbn": 1, "isbn": 1}"#, "has the name “isbn” twice"),
+            (#"{"author": {"name": "a", "born": 1, "n\u0061me": "b"}}"#, "has the name “name” twice"),
+            (#"{"isbn": \#(String(repeating: "9", count: 39))}"#, "has a whole number of more than 38 digits"),
+            (#"{"isbn": -1e999}"#, "has a number beyond the range of a double"),
+            (#"{"isbn": \#(String(repeating: "9", count: 100_000)).5}"#, "has a number beyond the range of a double"),
+            (#"{"isbn": 01}"#, "has no value where one must be"), (#"{"isbn": +1}"#, "has no value where one must be"),
+            (#"{"isbn": .5}"#, "has no value where one must be"), (#"{"isbn": NaN}"#, "has no value where one must be"),
+            (#"{"isbn": 1.}"#, "has a number that ends early"), (#"{"isbn": 1e}"#, "has a number that ends early"),
+            (#"{"isbn": 1-2}"#, "has an object without an end"),
+            (#"{"isbn": \#(String(repeating: "[", count: 100_000))}"#, "is nested more than 128 deep"),
+            (String(repeating: #"{"a":"#, count: 100_000), "is nested more than 128 deep"),
+            (#"{"title": "open"#, "has a text without an end"), (#"{"title": tru}"#, "has an unknown word"),
+        ])
+    func hostileRows(line: String, reason: String) throws {
+        let (report, books, _) = try imported("\(line)\n{\"isbn\": 5, \"title\": \"five\"}", ImportOptions(onRefusal: .skip)) { try .jsonLines($0) }
+        let error = try #require(report.refused.first?.error)
+        #expect(error.code == .typeMismatch && error.message.contains(reason), "\(error.message)")
+        #expect(report.refusedCount == 1 && books.map(\.isbn) == [5])
+    }
+
+    @Test("SEED-5: bytes that are no UTF-8 are an error of their row", arguments: [[0xFF], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
+    func invalidUTF8(bytes: [UInt8]) throws {
+        for text in ["{\"isbn\": 1, \"title\": \"a|\"}", "{\"isbn\": 1, \"title\": \"\\n|\"}", "{\"isbn\": 1, \"|\": 1}", "|{\"isbn\": 1}"] {
+            let url = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: url) }
+            try Data(text.utf8.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false).joined(separator: bytes)).write(to: url)
+            let context = try Shelves.stack(.inMemory).newContext()
+            let report = try context.importRows(from: .jsonLines(url), with: plain, options: ImportOptions(onRefusal: .skip))
+            #expect(report.refused.map(\.error.code) == [.typeMismatch], "\(text)")
+            #expect(try context.count(ShelfBook.self) == 0)
+        }
+    }
+
+    @Test("SEED-5: a file may begin with the byte order mark of UTF-8")
+    func byteOrderMark() throws {
+        let row = #"{"isbn": 1, "title": "one"}"#
+        #expect(try imported("\u{FEFF}\(row)\n\(row)") { try .jsonLines($0) }.0.rows == 2)
+        #expect(try imported("\u{FEFF}[\(row)]") { try .json($0) }.1.map(\.title) == ["one"])
+        #expect(try imported("\u{FEFF}") { try .jsonLines($0) }.0.rows == 0)
+        #expect(hornbeamError { _ = try imported("\(row)\n\u{FEFF}\(row)") { try .jsonLines($0) } }?.code == .typeMismatch)
+    }
+
+    @Test("SEED-5: a file that ends within a row is imported up to there, or not at all", arguments: 1..<60)
+    func truncatedFiles(length: Int) throws {
+        let rows = [#"{"isbn": 1, "title": "a\u00fc", "rating": -1.5e2}"#, #"{"isbn": 2, "title": "b"}"#]
+        let text = String(rows.joined(separator: "\n").prefix(length))
+        let (report, books, _) = try imported(text, ImportOptions(onRefusal: .skip)) { try .jsonLines($0) }
+        #expect(books.map(\.isbn) == (length < rows[0].count ? [] : [1]))
+        #expect(report.refusedCount == (length == rows[0].count || length == rows[0].count + 1 ? 0 : 1))
+        let error = hornbeamError { _ = try imported(String("[\(rows.joined(separator: ","))]".prefix(length))) { try .json($0) } }
+        #expect(error?.code == .typeMismatch)
+    }
+
     @Test("SEED-5: a JSON file whose list is damaged ends the import, and nothing is saved")
     func damagedFiles() throws {
         let row = #"{"isbn": 1, "title": "one"}"#

@@ -27,6 +27,28 @@ import Testing
         #expect(author.bookCount == 1)
     }
 
+    @Test("CON-6: a write may end with a new object or with an unused result, in both forms", arguments: StoreKind.allCases)
+    func writesNeedNoResult(kind: StoreKind) async throws {
+        let container = try MacroLibrary.stack(kind).container
+        func insertAndWait() throws {
+            try container.write { MacroAuthor(in: $0, name: "a") }
+            try container.write { context in
+                MacroAuthor(in: context, name: "b")
+                MacroAuthor(in: context, name: "c")
+            }
+            try container.write { MacroAuthor(in: $0, name: "d").objectID }
+        }
+        try insertAndWait()
+        try await container.write { MacroAuthor(in: $0, name: "e") }
+        try await container.write { MacroAuthor(in: $0, name: "f").objectID }
+        let count = try await container.write { context in
+            MacroAuthor(in: context, name: "g")
+            return try context.count(MacroAuthor.self)
+        }
+        #expect(count == 7)
+        #expect(try await container.read { try $0.fetch(MacroAuthor.self).map(\.name).sorted() } == ["a", "b", "c", "d", "e", "f", "g"])
+    }
+
     @Test("ATT-4: initial values that are calls are made for each object", arguments: Setting.contexts)
     func initialValuesAreMadeForEachObject(setting: Setting) throws {
         let context = setting.context(of: try MacroLibrary.stack(setting.kind))

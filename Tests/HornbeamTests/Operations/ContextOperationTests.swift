@@ -27,6 +27,35 @@ import Testing
         override func finish(_ result: Result<Int, any Error>) { noted.withLock { $0.append(try? result.get()) } }
     }
 
+    /// Work as an app writes it: without `@unchecked Sendable`.
+    private final class InsertAndNote: ContextWork {
+        private let numbers: Range<Int>
+        let noted = Guarded<[Int?]>([])
+
+        init(_ numbers: Range<Int>) { self.numbers = numbers }
+
+        func performWork(in context: ManagedObjectContext) throws -> Int {
+            for number in numbers { Shelves.book(number, in: context, number < 0 ? "" : "A title") }
+            return numbers.count
+        }
+
+        func finish(_ result: Result<Int, any Error>) { noted.withLock { $0.append(try? result.get()) } }
+    }
+
+    @Test("ASY-4: work that is a value of the app is saved, and finished once, also after a failed save", arguments: StoreKind.allCases)
+    func workAsValue(kind: StoreKind) throws {
+        let container = try Shelves.stack(kind).container
+        let works = [InsertAndNote(0..<10), InsertAndNote(-1..<1)]
+        let inserting = ContextOperation(works[0], in: container)
+        let failing = ContextOperation(works[1], in: container)
+        failing.addDependency(inserting)
+        OperationQueue().addOperations([failing, inserting], waitUntilFinished: true)
+        #expect(try inserting.get() == 10)
+        #expect(hornbeamError { _ = try failing.get() } != nil)
+        #expect(works.map { $0.noted.withLock(\.self) } == [[10], [nil]])
+        #expect(try container.read { try $0.count(ShelfBook.self) } == 10)
+    }
+
     @Test("ASY-4: an operation saves its work at its end, and has a result", arguments: StoreKind.allCases)
     func savesAtEnd(kind: StoreKind) throws {
         let container = try Shelves.stack(kind).container

@@ -1,7 +1,8 @@
 import Foundation
-import Hornbeam
 import Synchronization
 import Testing
+
+@testable import Hornbeam
 
 /// The stack of two contexts.
 @Suite struct DataStackTests {
@@ -150,6 +151,34 @@ import Testing
         #expect(try await background.perform { try $0.object(ShelfBook.self, key: 5)?.title } == "after")
         #expect(try main.object(ShelfBook.self, key: 5) === book)
         #expect(try main.upsert(ShelfBook.self, keys: [5, 6]).count == 2)
+    }
+
+    @Test("STK-8: after a reset, unique texts are looked up without a request, as before", arguments: StoreKind.allCases)
+    @MainActor func fastPathsAfterReset(kind: StoreKind) async throws {
+        let stack = try Shelves.dataStack(kind)
+        for _ in 0..<3 {
+            let main = try stack.mainContext
+            let author = try main.insert(ShelfAuthor.self, key: "a")
+            try stack.saveMainContext()
+            #expect(try main.count(ShelfAuthor.self) == 1)
+            #expect(main.isKnownNewest)
+            #expect(try foundWithoutRequest("a", in: main) === author)
+            let other = try stack.container.newContext()
+            let found = try #require(try foundWithoutRequest("a", in: other) as? ShelfAuthor)
+            #expect(found.name == "a" && found.objectID == author.objectID)
+            #expect(try foundWithoutRequest("b", in: other) == nil)
+            try await stack.reset()
+        }
+    }
+
+    private func foundWithoutRequest(_ name: String, in context: ManagedObjectContext) throws -> ManagedObject? {
+        switch try context.lookUp(ShelfAuthor.self, ShelfAuthor.name.nameID, .string(name)) {
+        case .object(let object): return object
+        case .nothing: return nil
+        case .unsupported:
+            Issue.record("The lookup needs a request.")
+            return nil
+        }
     }
 
     @Test("STK-8: a reset of a stack that is not open deletes its store too")
