@@ -73,14 +73,24 @@ private struct Terminal {
     private let server = "hornbeam-\(UUID().uuidString)"
 
     init(_ command: String, width: Int, height: Int) throws {
-        try run("new-session", "-d", "-s", "list", "-x", "\(width)", "-y", "\(height)", command)
+        // The server inherits the files by which Foundation notices the end of a process, so a wait for this process would not return.
+        let process = process("new-session", "-d", "-s", "list", "-x", "\(width)", "-y", "\(height)", command)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    private func process(_ arguments: String...) -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: Terminal.tmux ?? "")
+        process.arguments = ["-L", server, "-f", "/dev/null"] + arguments
+        return process
     }
 
     @discardableResult
     func run(_ arguments: String...) throws -> (output: String, status: Int32) {
-        let process = Process()
-        process.executableURL = URL(filePath: Terminal.tmux ?? "")
-        process.arguments = ["-L", server, "-f", "/dev/null"] + arguments
+        let process = process()
+        process.arguments? += arguments
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
