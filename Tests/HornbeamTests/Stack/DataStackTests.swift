@@ -45,7 +45,7 @@ import Testing
         try stack.configure { [weak stack] container in
             tokens.withLock { tokens in
                 tokens.append(
-                    NotificationCenter.default.addObserver(forName: name, object: container.persistentStoreCoordinator, queue: nil) { _ in
+                    NotificationCenter.default.addObserver(forName: name, object: container.persistentStoreCoordinator, queue: nil) { [weak stack] _ in
                         codes.withLock { $0.append(hornbeamError { _ = try stack?.container }?.code) }
                     })
             }
