@@ -88,10 +88,23 @@ extension PropertyValue {
         }
     }
 
+    /// A day, or a time with its zone. The parser of Foundation ignores what follows a date, so the text is checked first.
     private static func date(iso8601 text: String) -> Date? {
+        let bytes = text.utf8
+        if bytes.count == 10 { return try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()) }
+        guard bytes.allSatisfy({ "0123456789-:.+TZ ".utf8.contains($0) }), hasZone(text) else { return nil }
         if let date = try? Date(text, strategy: .iso8601) { return date }
-        if let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) { return date }
-        return try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day())
+        return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// True if a time of day is followed by “Z” or an offset, and by nothing else.
+    private static func hasZone(_ text: String) -> Bool {
+        guard let start = text.firstIndex(where: { $0 == "T" || $0 == " " }) else { return false }
+        let time = text[start...].dropFirst()
+        guard let zone = time.firstIndex(where: { "Z+-".contains($0) }) else { return false }
+        let offset = time[zone...]
+        if offset.first == "Z" { return offset.count == 1 }
+        return offset.dropFirst().allSatisfy { $0.isNumber || $0 == ":" } && [2, 4, 5].contains(offset.count - 1)
     }
 
     private func notA(_ wanted: String) -> HornbeamError { HornbeamError(.typeMismatch, "The value is not a \(wanted).") }
@@ -118,14 +131,14 @@ extension PropertyValue {
         case is NSNull: self = .null
         case let value as String: self = .string(value)
         case let value as Bool: self = .bool(value)
-        case let value as any BinaryInteger: self = .int(Int64(clamping: value))
+        case let value as any BinaryInteger: self = Int64(exactly: value).map(PropertyValue.int) ?? .decimal(Decimal(string: "\(value)") ?? .nan)
         case let value as any BinaryFloatingPoint: self = .double(Double(value))
         case let value as Decimal: self = .decimal(value)
         case let value as Date: self = .date(value)
         case let value as Data: self = .data(value)
         case let value as UUID: self = .uuid(value)
         case let value as URL: self = .uri(value)
-        case let value as NSNumber: self = .double(value.doubleValue)
+        case let value as NSNumber: self = Int64(exactly: value).map(PropertyValue.int) ?? .double(value.doubleValue)
         case let value as [Any]: self = .array(try value.map { try PropertyValue(foundation: $0) })
         case let value as [String: Any]: self = .dictionary(try value.mapValues { try PropertyValue(foundation: $0) })
         default:

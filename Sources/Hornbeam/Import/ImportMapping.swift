@@ -167,10 +167,9 @@ extension ImportMapping where Row == ImportRow {
         let source = Self.source(property, name ?? property, .automatic, null)
         let link = ImportLink<ImportRow>(property: property, members: members, null: null) { compiler in
             let plan = try compiler.plan(mapping)
-            return CompiledImportLink(target: plan.target) { row in
-                guard let value = try source.read(row) else { return nil }
-                return try plan.convert(related: value)
-            }
+            return CompiledImportLink(
+                target: plan.target, rows: { row in try source.read(row).map { try plan.convert(related: $0) } },
+                isNull: { row in try source.read(row)?.isNull == true })
         }
         return changing { $0.links.append(link) }
     }
@@ -266,7 +265,7 @@ extension ImportMapping {
         _ relationship: ToMany<Destination>, from path: any KeyPath<Row, [Nested]> & Sendable, _ mapping: ImportMapping<Destination, Nested>,
         members: ImportMembers = .replace
     ) -> Self {
-        linking(relationship.name, mapping, members, nil) { row in row[keyPath: path] }
+        linking(relationship.name, mapping, members, nil, emptyIsNull: false) { row in row[keyPath: path] }
     }
 
     /// The mapping with a nested list for an ordered relationship.
@@ -274,16 +273,17 @@ extension ImportMapping {
         _ relationship: OrderedToMany<Destination>, from path: any KeyPath<Row, [Nested]> & Sendable,
         _ mapping: ImportMapping<Destination, Nested>, members: ImportMembers = .replace
     ) -> Self {
-        linking(relationship.name, mapping, members, nil) { row in row[keyPath: path] }
+        linking(relationship.name, mapping, members, nil, emptyIsNull: false) { row in row[keyPath: path] }
     }
 
     private func linking<Destination: ManagedObject, Nested>(
         _ property: String, _ mapping: ImportMapping<Destination, Nested>, _ members: ImportMembers, _ null: ImportNullRule?,
-        _ rows: @escaping @Sendable (Row) -> [Nested]
+        emptyIsNull: Bool = true, _ rows: @escaping @Sendable (Row) -> [Nested]
     ) -> Self {
         let link = ImportLink<Row>(property: property, members: members, null: null) { compiler in
             let plan = try compiler.plan(mapping)
-            return CompiledImportLink(target: plan.target) { row in try rows(row).map { try plan.convert($0) } }
+            return CompiledImportLink(
+                target: plan.target, rows: { row in try rows(row).map { try plan.convert($0) } }, isNull: { _ in emptyIsNull })
         }
         return changing { $0.links.append(link) }
     }

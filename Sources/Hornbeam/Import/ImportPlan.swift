@@ -39,6 +39,8 @@ struct CompiledImportLink<Row> {
     let target: ImportTarget
     /// The related rows; empty for a null, nil when the row lacks the name.
     let rows: (Row) throws -> [ConvertedRow]?
+    /// True if the row has a null, and no empty list. Asked when there are no related rows.
+    var isNull: (Row) throws -> Bool = { _ in true }
 }
 
 /// A mapping that is checked against the model.
@@ -67,7 +69,8 @@ struct ImportPlan<Row> {
         converted.links.reserveCapacity(links.count)
         for (link, null) in links {
             let rows = try link.rows(row)
-            converted.links.append(rows?.isEmpty == true && null == .keep ? nil : rows)
+            let isKept = try rows?.isEmpty == true && null == .keep && link.isNull(row)
+            converted.links.append(isKept ? nil : rows)
         }
         return converted
     }

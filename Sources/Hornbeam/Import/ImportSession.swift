@@ -113,10 +113,13 @@ final class ImportSession {
             do {
                 let written = try writer.write(next.row, target)
                 count(written.outcome)
-                if options.cleaning != nil { seen.add(written.object) }
+                if options.cleaning != nil { for object in writer.named { seen.add(object) } }
             } catch {
                 // The object of the row is known to the writer if it exists.
                 if let object = writer.refusedObject { seen.add(object) } else if next.row.entry == nil { seen.isIncomplete = true }
+                for object in writer.named where !object.isInserted && !object.isDeleted { seen.add(object) }
+                // The row may name further objects of its entity, which the writer did not reach.
+                if target.links.contains(where: { $0.target.entity.isKind(of: target.entity) }) { seen.isIncomplete = true }
                 try refuse(next.number, error)
             }
         }

@@ -33,10 +33,14 @@ final class ImportWriter {
 
     private let context: ManagedObjectContext
     private let owner: ImportOwner?
+    /// The entity of the rows.
+    private var root: EntityDescription?
     /// The changes of the current row, in their order.
     private var changes: [Change] = []
     /// The objects that the current row made or changed, each to be validated once.
     private var touched: [ManagedObject] = []
+    /// The objects that the current row named, related ones included, of the entity of the import.
+    private(set) var named: [ManagedObject] = []
     private(set) var relatedInserted = 0
     private(set) var relatedUpdated = 0
     /// The object of the row that was refused last, if it existed before.
@@ -53,6 +57,8 @@ final class ImportWriter {
     func write(_ row: ConvertedRow, _ target: ImportTarget) throws -> (object: ManagedObject, outcome: Outcome) {
         changes.removeAll(keepingCapacity: true)
         touched.removeAll(keepingCapacity: true)
+        named.removeAll(keepingCapacity: true)
+        root = target.entity
         refusedObject = nil
         let related = (relatedInserted, relatedUpdated)
         do {
@@ -83,6 +89,7 @@ final class ImportWriter {
     private func apply(_ row: ConvertedRow, _ target: ImportTarget) throws -> (object: ManagedObject, outcome: Outcome) {
         guard let object = try object(of: row, target) else { return (try insert(row, target), .inserted) }
         refusedObject = refusedObject ?? object
+        note(object)
         var isChanged = false
         for (place, property) in target.properties.enumerated() {
             guard let value = row.values[place], !object.has(value, property) else { continue }
@@ -103,6 +110,7 @@ final class ImportWriter {
         let object = try context.insert(entityNamed: target.entity.name)
         changes.append(.insertion(object))
         touched.append(object)
+        note(object)
         if let lookup = target.lookup {
             guard let entry = row.entry else {
                 throw HornbeamError(
@@ -119,6 +127,10 @@ final class ImportWriter {
         }
         _ = try linkRelated(row, target, object)
         return object
+    }
+
+    private func note(_ object: ManagedObject) {
+        if let root, object.entity.isKind(of: root) { named.append(object) }
     }
 
     private func object(of row: ConvertedRow, _ target: ImportTarget) throws -> ManagedObject? {
@@ -162,7 +174,10 @@ final class ImportWriter {
         } else if destination == nil {
             return false
         }
-        changes.append(.destination(object.destination(of: property), property, object))
+        let old = object.destination(of: property)
+        if let old, let inverse = property.inverse, inverse.isOrdered { changes.append(.members(old.members(of: inverse), inverse, old)) }
+        if let destination { recordFormerEnd(of: destination, property) }
+        changes.append(.destination(old, property, object))
         object.setDestination(destination, of: property)
         return true
     }
@@ -175,6 +190,11 @@ final class ImportWriter {
         var known = Set(wanted)
         for member in members where known.insert(member.objectID).inserted { wanted.append(member.objectID) }
         guard property.isOrdered ? old != wanted : Set(old) != known else { return false }
+        if let inverse = property.inverse, !inverse.isToMany {
+            let before = Set(old)
+            for member in members where !before.contains(member.objectID) { recordFormerEnd(of: member, property) }
+            for id in old where !known.contains(id) { touched.append(context.object(id)) }
+        }
         changes.append(.members(old, property, object))
         object.replaceMembers(wanted.map(context.object), of: property)
         return true
@@ -186,8 +206,20 @@ final class ImportWriter {
         let (source, property) = (owner.object, owner.property)
         guard property.isToMany else { return set(object, property, of: source) }
         guard !source.hasMember(object.objectID, in: property) else { return false }
+        recordFormerEnd(of: object, property)
         changes.append(.addition(object, to: owner))
         source.add(object, to: property)
         return true
+    }
+
+    /// Records the object that a member leaves: a link whose inverse is to-one takes the member away from its former owner.
+    private func recordFormerEnd(of member: ManagedObject, _ property: PropertyDescription) {
+        guard let inverse = property.inverse, !inverse.isToMany else { return }
+        let former = member.destination(of: inverse)
+        if let former {
+            touched.append(former)
+            if property.isOrdered { changes.append(.members(former.members(of: property), property, former)) }
+        }
+        changes.append(.destination(former, inverse, member))
     }
 }

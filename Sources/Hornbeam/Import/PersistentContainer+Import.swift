@@ -11,7 +11,8 @@ extension PersistentContainer {
     ///   - source: Made on the background thread.
     ///   - mapping: The mapping of the rows.
     ///   - options: The options, made on the background thread.
-    /// - Throws: The errors of `importRows` of a context. Cancelling the task ends the import with `CancellationError`.
+    /// - Throws: The errors of `importRows` of a context; `unsupportedRequest` for `saving: .byCaller`, since the context belongs to this call.
+    ///   Cancelling the task ends the import with `CancellationError`.
     @discardableResult
     public func importRows<Object: ManagedObject, Row>(
         from source: @autoclosure @escaping @Sendable () throws -> ImportSource<Row>, with mapping: ImportMapping<Object, Row>,
@@ -20,8 +21,10 @@ extension PersistentContainer {
         let isCancelled = Flag()
         return try await withTaskCancellationHandler {
             try await performBackgroundTask { context in
+                let options = options()
+                try requireSaving(options)
                 let source = try source()
-                let (session, plan) = try ImportSession.make(context, mapping, options())
+                let (session, plan) = try ImportSession.make(context, mapping, options)
                 return try session.run(source, plan, isCancelled: isCancelled)
             }
         } onCancel: {
@@ -32,8 +35,8 @@ extension PersistentContainer {
     /// Imports the rows of an asynchronous sequence, such as lines of a network connection that the app decodes (SEED-5).
     ///
     /// Memory holds the rows since the last save; the sequence waits while rows are written.
-    /// - Throws: The errors of `importRows` of a context, and of the sequence, which count as an error of the import. `CancellationError`
-    ///   when the task was cancelled.
+    /// - Throws: The errors of the form above, and of the sequence, which count as an error of the import. `CancellationError` when the task was
+    ///   cancelled.
     @discardableResult
     public func importRows<Object: ManagedObject, Row: Sendable, Rows: AsyncSequence & Sendable>(
         from rows: Rows, with mapping: ImportMapping<Object, Row>,
@@ -58,6 +61,13 @@ extension PersistentContainer {
     }
 }
 
+private func requireSaving(_ options: ImportOptions) throws {
+    guard options.saving == .byCaller else { return }
+    throw HornbeamError(
+        .unsupportedRequest,
+        "The import has a context of its own, so the caller cannot save it. Import with another value of saving, or call importRows of a context.")
+}
+
 /// An import whose rows arrive over time, on a context of its own.
 private actor StreamImporter<Row: Sendable> {
     private let executor = ContextExecutor()
@@ -71,7 +81,9 @@ private actor StreamImporter<Row: Sendable> {
         _ container: PersistentContainer, _ mapping: ImportMapping<Object, Row>, _ options: @Sendable () -> ImportOptions
     ) async throws {
         context = container.newContext()
-        (session, plan) = try ImportSession.make(context, mapping, options())
+        let options = options()
+        try requireSaving(options)
+        (session, plan) = try ImportSession.make(context, mapping, options)
     }
 
     func add(_ rows: [Row]) throws {
