@@ -193,7 +193,7 @@ final class ImportWriter {
         if let inverse = property.inverse, !inverse.isToMany {
             let before = Set(old)
             for member in members where !before.contains(member.objectID) { recordFormerEnd(of: member, property) }
-            for id in old where !known.contains(id) { touched.append(context.object(id)) }
+            for id in old where !known.contains(id) { touched.append(context.object(with: id)) }
         }
         changes.append(.members(old, property, object))
         object.replaceMembers(wanted.map(context.object), of: property)

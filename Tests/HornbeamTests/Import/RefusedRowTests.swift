@@ -90,11 +90,10 @@ import Testing
     }
 }
 
-/// A tree of objects of one entity.
+/// Objects that name others of their entity.
 @Entity final class ShelfNode: ManagedObject, UniquelyKeyed {
     @Attribute(.unique) var number: Int
-    @Relationship(inverse: \ShelfNode.children) var parent: ShelfNode?
-    @Relationship(deleteRule: .cascade, inverse: \ShelfNode.parent) var children: Set<ShelfNode>
+    var parent: ShelfNode?
 
     static var uniqueKey: Hornbeam.Attribute<Int> { number }
 }
