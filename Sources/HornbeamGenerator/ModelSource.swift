@@ -10,7 +10,8 @@ struct ModelSource {
         get throws {
             let access = generator.access.prefix
             let classes = generator.definition.entities.map { "\(SwiftSpelling.className(of: $0)).self" }.joined(separator: ", ")
-            let model = generator.style == .macro ? "ManagedObjectModel(for: \(classes))" : "ManagedObjectModel(ModelDefinition(json: \(generator.type("Data"))(json.utf8)))"
+            let definition = "ModelDefinition(json: \(generator.type("Data"))(json.utf8))"
+            let model = "ManagedObjectModel(\(generator.style == .macro ? "for: \(classes)" : definition))"
             var lines = [
                 "/// The model “\(generator.name)” and the classes of its entities.",
                 "\(access)enum \(generator.name)Model {",

@@ -97,11 +97,13 @@ extension PropertyValue {
         return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// True if a time of day is followed by “Z” or an offset, and by nothing else.
+    /// True if a valid time of day is followed by “Z” or an offset, and by nothing else.
     private static func hasZone(_ text: String) -> Bool {
         guard let start = text.firstIndex(where: { $0 == "T" || $0 == " " }) else { return false }
         let time = text[start...].dropFirst()
         guard let zone = time.firstIndex(where: { "Z+-".contains($0) }) else { return false }
+        let parts = time[..<zone].split(separator: ":").map { Double($0) ?? .infinity }
+        guard parts.count == 3, parts[0] < 24, parts[1] < 60, parts[2] < 61 else { return false }
         let offset = time[zone...]
         if offset.first == "Z" { return offset.count == 1 }
         return offset.dropFirst().allSatisfy { $0.isNumber || $0 == ":" } && [2, 4, 5].contains(offset.count - 1)

@@ -64,6 +64,7 @@ extension PersistentStoreCoordinator {
     ///
     /// - Throws: `storeInUse` if it is open, in this or another process; `inputOutput` if files cannot be removed.
     public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
+        if description.type == .inMemory { return try Store.forgetMemory(description.location) }
         guard description.type == .onDisk else { return }
         try Store.withUnusedFolder(description.location) { path in
             guard FileManager.default.fileExists(atPath: path) else { return }

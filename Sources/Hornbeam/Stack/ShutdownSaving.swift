@@ -23,7 +23,8 @@ extension DataStack {
         }
     ) {
         let entry = ShutdownSaving.Entry(
-            owner: self, patience: patience, onFailure: onFailure, saveBackground: { [weak self] in _ = try await self?.usedBackgroundContext?.perform { try $0.saveChanges() } },
+            owner: self, patience: patience, onFailure: onFailure,
+            saveBackground: { [weak self] in _ = try await self?.usedBackgroundContext?.perform { try $0.saveChanges() } },
             saveMain: { [weak self] in _ = try self?.saveMainContext() })
         ShutdownSaving.add(entry, signals)
     }
@@ -84,6 +85,11 @@ enum ShutdownSaving {
         saveAll()
         guard var earlier = state.withLock({ $0.handlers[number] }) else { return }
         _ = unsafe sigaction(number, &earlier, nil)
+        // Threads that Foundation starts may block signals.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         raise(number)
         // The earlier handler let the process live.
         _ = handleSignal(number)

@@ -46,6 +46,9 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
+    /// The next `named` creates a new file system. Snapshots that read the present one keep it.
+    package static func forget(_ name: String) { roots.withLock { $0[name] = nil } }
+
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
         let path = Self.normal(path)
         let content = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in

@@ -41,8 +41,7 @@ extension Store {
     /// - Throws: `storeInUse`, `inputOutput`.
     package static func withUnusedFolder<Result>(_ location: Location, _ body: (String) throws -> Result) throws -> Result {
         let path = location.path
-        let inUse = HornbeamError(
-            .storeInUse, "The store “\(path)” is open. Remove it from its coordinators, here or in another process, and try again.")
+        let inUse = inUse(path)
         if isLeased(location) { throw inUse }
         let isLocked = try EngineError.translated { () throws(EngineError) -> Bool in
             let system = PosixFileSystem()
@@ -51,6 +50,19 @@ extension Store {
         }
         if isLocked { throw inUse }
         return try body(path)
+    }
+
+    /// The next opening of a store in memory makes an empty one, also while contexts still read the present one.
+    ///
+    /// - Throws: `storeInUse` if the store is open.
+    package static func forgetMemory(_ location: Location) throws {
+        guard case .memory(let name) = location else { return }
+        if isLeased(location) { throw inUse(location.path) }
+        MemoryFileSystem.forget(name)
+    }
+
+    private static func inUse(_ path: String) -> HornbeamError {
+        HornbeamError(.storeInUse, "The store “\(path)” is open. Remove it from its coordinators, here or in another process, and try again.")
     }
 }
 

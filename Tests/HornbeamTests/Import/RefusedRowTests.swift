@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What rows leave behind that are refused, incomplete, or name other objects of their entity.
+/// Rows that are refused, that lack values, or that name other objects of their entity.
 @Suite struct RefusedRowTests {
     private let skipping = ImportOptions(onRefusal: .skip)
 
