@@ -27,9 +27,10 @@ public struct ModelGenerator: Sendable {
 
     /// All files: one or two for each entity, and one for the model.
     ///
-    /// - Throws: `invalidModel` for a model with a problem.
+    /// - Throws: `invalidModel` for a model with a problem, and for a property with the name of a member of every managed object.
     public func files() throws -> [GeneratedFile] {
         _ = try ManagedObjectModel(definition)
+        try requireUsableNames()
         var files: [GeneratedFile] = []
         for entity in definition.entities {
             let source = EntitySource(entity, in: self)
@@ -70,6 +71,23 @@ public struct ModelGenerator: Sendable {
             }
         }
         return sentences
+    }
+
+    /// The names of members of managed objects and their classes that properties of a model may have, but not those of a class.
+    private static let memberNames: Set<String> = [
+        "changedValues", "changedValuesForCurrentEvent", "defaultOrder", "entityDeclaration", "entityName", "evaluatedIdentity", "evaluatedKeys",
+        "fetchRequest", "hasPersistentChangedValues", "isFailed", "predicateArgument", "tokens",
+    ]
+
+    private func requireUsableNames() throws {
+        for entity in definition.entities {
+            for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where Self.memberNames.contains(name) {
+                throw HornbeamError(
+                    .invalidModel,
+                    "\(entity.name).\(name) cannot be a property of a class, because every managed object has a member with this name. Rename it in "
+                        + "the model, with the renaming identifier “\(name)”.", entity: entity.name, key: name)
+            }
+        }
     }
 
     private var head: String { "import Foundation\nimport Hornbeam\n\n" }

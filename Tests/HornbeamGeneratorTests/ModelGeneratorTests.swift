@@ -155,6 +155,15 @@ import Testing
         #expect(tokens.contains("private static let json = \(marks)\"\"\"\n") && tokens.hasSuffix("\"\"\"\(marks)\n}\n"))
     }
 
+    @Test("GEN-1: a property with the name of a member of every managed object is refused", arguments: CodeStyle.allCases)
+    func namesOfMembers(style: CodeStyle) throws {
+        for name in ["tokens", "entityName", "fetchRequest", "isFailed"] {
+            let definition = ModelDefinition(entities: [Entity("Thing", attributes: [AttributeDescription(name, .string)])])
+            let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: style).files() }
+            #expect(error?.code == .invalidModel && error?.key == name)
+        }
+    }
+
     @Test func aModelWithAProblemIsRefused() {
         let definition = ModelDefinition(entities: [Entity("Thing", relationships: [RelationshipDescription("other", to: "Nothing")])])
         #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }

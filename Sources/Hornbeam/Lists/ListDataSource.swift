@@ -155,7 +155,10 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     ///
     /// The view receives only the differences between the rows that it shows and the results after the change: usually the moved row is reloaded.
     /// If `change` does not lead to the new position, or throws, the row moves to its place.
-    /// - Parameter newPath: The path after the move.
+    /// - Parameters:
+    ///   - path: The path before the move.
+    ///   - newPath: The path after the move.
+    ///   - change: Changes the object so that it sorts at the new path.
     /// - Throws: The error of `change`.
     public func moveRowByUser(from path: IndexPath, to newPath: IndexPath, _ change: (Object) throws -> Void) rethrows {
         let object = results.object(at: path)

@@ -37,7 +37,10 @@ public struct ListRows<Row> {
 
     /// Applies a batch: O(n) for n rows.
     ///
-    /// - Parameter makeRow: Makes the row of a cell. `old` is the row that moves or is reloaded; nil for a new row.
+    /// - Parameters:
+    ///   - batch: The changes.
+    ///   - contents: The contents after the batch.
+    ///   - makeRow: Makes the row of a cell. `old` is the row that moves or is reloaded; nil for a new row.
     public mutating func apply<Cell>(_ batch: ListBatch, _ contents: ListContents<Cell>, _ makeRow: (_ cell: Cell, _ old: Row?) -> Row) {
         var arriving: [Int: [(position: Int, row: Row)]] = [:]
         for path in batch.insertedRows { arriving[path[0], default: []].append((path[1], makeRow(contents.cell(at: path), nil))) }
@@ -102,10 +105,16 @@ public struct ListBatch {
     /// A batch without changes.
     public init() {}
 
+    /// Adds a removed section. Call it in descending order.
     public mutating func deleteSection(at index: Int) { deletedSections.append(index) }
+    /// Adds a new section. Call it in ascending order.
     public mutating func insertSection(at index: Int) { insertedSections.append(index) }
+    /// Adds a removed row. Call it in descending order.
     public mutating func deleteRow(at path: IndexPath) { deletedRows.append(path) }
+    /// Adds a new row. Call it in ascending order.
     public mutating func insertRow(at path: IndexPath) { insertedRows.append(path) }
+    /// Adds a row that moves to a new path. Call it in the ascending order of the new paths.
     public mutating func moveRow(from path: IndexPath, to newPath: IndexPath) { movedRows.append((path, newPath)) }
+    /// Adds a row with another content, by its new path. Call it in ascending order.
     public mutating func reloadRow(at path: IndexPath, now newPath: IndexPath) { reloadedRows.append(newPath) }
 }

@@ -64,11 +64,25 @@ open class ContextOperation<Output: Sendable>: Operation, @unchecked Sendable { 
     /// Called once, after the save or the failure, on the thread of the operation. The default calls `finish` of the `ContextWork`.
     open func finish(_ result: Result<Output, any Error>) { finishing?(result) }
 
-    /// Runs the work. Called by the queue.
-    public final override func main() {
-        let result = Result { try run() }
-        outcome.withLock { $0 = result }
-        finish(result)
+    /// Starts the operation. Called by the queue.
+    public final override func start() {
+        // Foundation does not call `main` for an operation that was cancelled before.
+        if isCancelled { end(.failure(CancellationError())) }
+        super.start()
+        end(.failure(CancellationError()))
+    }
+
+    /// Runs the work. Called by `start`.
+    public final override func main() { end(Result { try run() }) }
+
+    /// Sets the first result.
+    private func end(_ result: Result<Output, any Error>) {
+        let isFirst = outcome.withLock { outcome in
+            guard outcome == nil else { return false }
+            outcome = result
+            return true
+        }
+        if isFirst { finish(result) }
     }
 
     private func run() throws -> Output {

@@ -92,7 +92,7 @@ import Testing
         box.withLock { $0 = during }
         OperationQueue().addOperations([before, during], waitUntilFinished: true)
         #expect(throws: CancellationError.self) { try during.get() }
-        #expect(before.result.map { (try? $0.get()) == nil } ?? true)
+        #expect(throws: CancellationError.self) { try before.get() }
         #expect(try container.read { try $0.count(ShelfBook.self) } == 0)
     }
 
