@@ -88,25 +88,32 @@ extension PropertyValue {
         }
     }
 
-    /// A day, or a time with its zone. The parser of Foundation ignores what follows a date, so the text is checked first.
+    /// A day, or a time with its zone. The parser of Foundation ignores text after a date, and takes the 30th of February and hour 99, so the text is
+    /// checked first.
     private static func date(iso8601 text: String) -> Date? {
-        let bytes = text.utf8
-        if bytes.count == 10 { return try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()) }
-        guard bytes.allSatisfy({ "0123456789-:.+TZ ".utf8.contains($0) }), hasZone(text) else { return nil }
-        if let date = try? Date(text, strategy: .iso8601) { return date }
+        let dayStyle = Date.ISO8601FormatStyle().year().month().day()
+        let dayText = String(text.prefix(10))
+        guard let day = try? Date(dayText, strategy: dayStyle), day.formatted(dayStyle) == dayText else { return nil }
+        let time = text.dropFirst(10)
+        if time.isEmpty { return day }
+        guard isTimeWithZone(time) else { return nil }
         return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// True if a valid time of day is followed by “Z” or an offset, and by nothing else.
-    private static func hasZone(_ text: String) -> Bool {
-        guard let start = text.firstIndex(where: { $0 == "T" || $0 == " " }) else { return false }
-        let time = text[start...].dropFirst()
-        guard let zone = time.firstIndex(where: { "Z+-".contains($0) }) else { return false }
-        let parts = time[..<zone].split(separator: ":").map { Double($0) ?? .infinity }
-        guard parts.count == 3, parts[0] < 24, parts[1] < 60, parts[2] < 61 else { return false }
-        let offset = time[zone...]
-        if offset.first == "Z" { return offset.count == 1 }
-        return offset.dropFirst().allSatisfy { $0.isNumber || $0 == ":" } && [2, 4, 5].contains(offset.count - 1)
+    /// True for “T12:00:00Z”, “T12:00:00.5+01:00” and the like.
+    private static func isTimeWithZone(_ text: Substring) -> Bool {
+        guard text.first == "T", let zone = text.firstIndex(where: { "Z+-".contains($0) }) else { return false }
+        let clock = text[..<zone].dropFirst().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = clock[0].split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, zip(parts, [24, 60, 61]).allSatisfy({ $0.count == 2 && isDigits($0) && Int($0) ?? $1 < $1 }) else { return false }
+        if clock.count == 2, !isDigits(clock[1]) { return false }
+        let offset = text[zone...].dropFirst()
+        if text[zone] == "Z" { return offset.isEmpty }
+        return [2, 4, 5].contains(offset.count) && isDigits(offset.filter { $0 != ":" }[...])
+    }
+
+    private static func isDigits(_ text: Substring) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
     }
 
     private func notA(_ wanted: String) -> HornbeamError { HornbeamError(.typeMismatch, "The value is not a \(wanted).") }

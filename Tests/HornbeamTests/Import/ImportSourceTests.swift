@@ -134,7 +134,9 @@ import Testing
         #expect(report.refusedCount == 1 && books.map(\.isbn) == [5])
     }
 
-    @Test("SEED-5: bytes that are no UTF-8 are an error of their row", arguments: [[0xFF], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
+    @Test(
+        "SEED-5: bytes that are no UTF-8 are an error of their row",
+        arguments: [[0xFF], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
     func invalidUTF8(bytes: [UInt8]) throws {
         for text in ["{\"isbn\": 1, \"title\": \"a|\"}", "{\"isbn\": 1, \"title\": \"\\n|\"}", "{\"isbn\": 1, \"|\": 1}", "|{\"isbn\": 1}"] {
             let url = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")

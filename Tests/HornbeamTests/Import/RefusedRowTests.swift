@@ -61,6 +61,7 @@ import Testing
         "SEED-6: a date is a day or a time with its zone, and nothing follows it",
         arguments: [
             "2026-01-31T12:00:00", "2026-01-31 23:59:59", "2026-01-31T99:00:00Z", "2026-01-31 rubbish", "2026-01-31T12:00:00Z rubbish", "2026-01-3",
+            "2026-02-30", "2026-13-01", "2026-02-30T12:00:00Z", "2026-01-31T12:60:00Z", "2026-01-31T12:00Z", "2026-01-31T12:00:00.Z", "",
         ])
     func badDates(text: String) throws {
         let context = try Shelves.stack(.inMemory).newContext()
@@ -72,6 +73,7 @@ import Testing
         "SEED-6: dates in ISO 8601",
         arguments: [
             ("2026-01-31", 0), ("2026-01-31T12:00:00Z", 43_200), ("2026-01-31T12:00:00+01:00", 39_600), ("2026-01-31T12:00:00.500Z", 43_200.5),
+            ("2026-01-31T12:00:00+0100", 39_600), ("2028-02-29", 65_577_600),
         ] as [(String, Double)])
     func goodDates(text: String, seconds: Double) throws {
         let context = try Shelves.stack(.inMemory).newContext()
