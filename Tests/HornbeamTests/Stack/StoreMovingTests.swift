@@ -99,6 +99,23 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: description.url.path))
     }
 
+    @Test("PSC-16: a destroyed store is empty when it is added again, although a context still reads the former one", arguments: StoreKind.allCases)
+    func destroyingBesideReaders(kind: StoreKind) throws {
+        let description = try Stack.freshDescription(kind)
+        let former = try container(description)
+        try former.write { $0.employee("Ada") }
+        let reader = former.newContext()
+        #expect(try reader.fetch(FetchRequest<Employee>()).map(\.name) == ["Ada"])
+        if kind == .inMemory {
+            #expect(hornbeamError { try former.persistentStoreCoordinator.destroyPersistentStore(description) }?.code == .storeInUse)
+        }
+        try former.close()
+        try former.persistentStoreCoordinator.destroyPersistentStore(description)
+        let next = try container(description)
+        #expect(try next.newContext().count(FetchRequest<Employee>()) == 0)
+        withExtendedLifetime(reader) {}
+    }
+
     @Test("PSC-22: two containers of one process share a store, and each sees the other's saves at once", arguments: StoreKind.allCases)
     func sharing(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)
