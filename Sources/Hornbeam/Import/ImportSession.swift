@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// An import into one context: finds the objects of converted rows portion by portion, changes them, saves and cleans.
 ///
-/// It is not generic, because calls of unspecialised generic code would be a fifth of its time.
+/// It is not generic, because unspecialised generic code looks up metadata for each row.
 final class ImportSession {
     private let context: ManagedObjectContext
     private let options: ImportOptions
