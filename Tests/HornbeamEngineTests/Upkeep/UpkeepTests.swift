@@ -119,7 +119,8 @@ import Testing
         try transaction.put([1], [2], in: transaction.tree(named: "t")!)
         _ = try transaction.commit(.lazy(maxDelay: .milliseconds(30)))
         #expect(faults.count(of: [.sync], kind: .log) == 0)
-        for _ in 0..<200 where faults.count(of: [.sync], kind: .log) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        let end = ContinuousClock.now + .seconds(60)
+        while faults.count(of: [.sync], kind: .log) == 0, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
         #expect(faults.count(of: [.sync], kind: .log) == 1)
         try store.engine.close()
     }

@@ -17,9 +17,10 @@ import Testing
 
     private var byName: FetchRequest<Employee> { FetchRequest<Employee>().sorted(by: \.name) }
 
-    /// Ends turns of the main actor until a condition holds.
+    /// Ends turns of the main actor until a condition holds, for a minute at most.
     private func wait(until condition: () -> Bool) async {
-        for _ in 0 ..< 10_000 where !condition() { await Task.yield() }
+        let end = ContinuousClock.now + .seconds(60)
+        while !condition(), ContinuousClock.now < end { await Task.yield() }
     }
 
     /// True if an observer of the properties that the body reads is notified.

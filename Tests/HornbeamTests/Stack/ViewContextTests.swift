@@ -4,9 +4,10 @@ import Testing
 
 /// The automatic processing and merging of the view context and its children.
 @MainActor @Suite struct ViewContextTests {
-    /// Waits until a condition is true, for a second at most.
+    /// Waits until a condition is true, for a minute at most.
     private func wait(until holds: () -> Bool) async throws {
-        for _ in 0..<1000 where !holds() { try await Task.sleep(for: .milliseconds(1)) }
+        let end = ContinuousClock.now + .seconds(60)
+        while !holds(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(1)) }
     }
 
     @Test("MOC-31, MOC-6: a child of the view context merges saves of other contexts and changes of its parent automatically", arguments: StoreKind.allCases)
