@@ -15,33 +15,29 @@ import Testing
         #expect(history.migrations == 5)
     }
 
-    @Test("MIG-2: in one version an attribute becomes required or optional once, under its new name as well")
-    func anAttributeChangesItsOptionalityOnce() throws {
-        var version = RandomVersion(seed: 748000502663)
-        for _ in 0 ..< 400 {
-            try version.evolve()
-            var oldNames: [Substring: Substring] = [:]
-            var changed: Set<Substring> = []
-            for edit in version.edits {
-                let words = edit.split(separator: " ")
-                let name = words.count > 2 ? words[words[0] == "rename" ? 1 : 0].split(separator: ".").last! : ""
-                if words[0] == "rename", words.count == 4 { oldNames[words[3]] = name }
-                guard words.count == 3, words[1] == "is", ["required", "optional"].contains(words[2]) else { continue }
-                #expect(changed.insert(oldNames[name] ?? name).inserted, "\(version.edits)")
-            }
-        }
-    }
-
-    @Test("MIG-2: a random chain never returns to an earlier version of the store, which would be refused")
-    func chainsOfVersionsGoForward() throws {
+    @Test("MIG-2: in one version an attribute becomes required or optional once, and a chain never returns to an earlier version, which would be refused")
+    func chainsOfVersionsAreMigratable() throws {
         var version = RandomVersion(seed: 748000502663)
         var chain = [try version.model().versionChecksum]
-        for _ in 0 ..< 400 {
+        for _ in 0 ..< 200 {
             try version.evolve()
             let checksum = try version.model().versionChecksum
             if checksum != chain[chain.count - 1] { chain.append(checksum) }
+            expectOneChangeOfOptionality(version)
         }
         #expect(Set(chain).count == chain.count)
+    }
+
+    private func expectOneChangeOfOptionality(_ version: RandomVersion) {
+        var oldNames: [Substring: Substring] = [:]
+        var changed: Set<Substring> = []
+        for edit in version.edits {
+            let words = edit.split(separator: " ")
+            let name = words.count > 2 ? words[words[0] == "rename" ? 1 : 0].split(separator: ".").last! : ""
+            if words[0] == "rename", words.count == 4 { oldNames[words[3]] = name }
+            guard words.count == 3, words[1] == "is", ["required", "optional"].contains(words[2]) else { continue }
+            #expect(changed.insert(oldNames[name] ?? name).inserted, "\(version.edits)")
+        }
     }
 
     @Test("MOD-13: random chains contain versions of equal checksums in which attributes exchange their names")

@@ -14,8 +14,15 @@ final class AccessLog {
 
     private struct Visits {
         var count = 0
-        var callStack: [String]
+        /// The stack of the second visit. Its symbols are looked up for a report only, because that takes long in a large program.
+        var stack: CapturedStack?
     }
+
+    #if canImport(Runtime)
+    private typealias CapturedStack = Backtrace
+    #else
+    private typealias CapturedStack = [String]
+    #endif
 
     private var visits: [Place: Visits] = [:]
     /// The destination of the to-one relationship that was read last.
@@ -27,8 +34,8 @@ final class AccessLog {
         let place = Place(
             returnAddresses: Thread.callStackReturnAddresses.map(\.uintValue), entityName: object.scope.entity.name,
             relationship: relationship)
-        visits[place, default: Visits(callStack: [])].count += 1
-        if visits[place]?.count == 2 { visits[place]?.callStack = Self.callStack() }
+        visits[place, default: Visits()].count += 1
+        if visits[place]?.count == 2 { visits[place]?.stack = Self.currentStack() }
     }
 
     func report(atLeast limit: Int) -> [RowByRowAccess] {
@@ -36,24 +43,31 @@ final class AccessLog {
             .map {
                 RowByRowAccess(
                     entityName: $0.key.entityName, relationship: $0.key.relationship, count: $0.value.count,
-                    callStack: $0.value.callStack)
+                    callStack: $0.value.stack.map(Self.symbols) ?? [])
             }
             .sorted { ($0.count, $1.callSite) > ($1.count, $0.callSite) }
     }
 
-    /// The symbols of the current call stack, without those of Hornbeam.
-    private static func callStack() -> [String] {
-        #if canImport(Runtime)
-        guard let trace = try? Backtrace.capture(limit: 64).symbolicated() else { return [] }
+    #if canImport(Runtime)
+    private static func currentStack() -> CapturedStack? { try? Backtrace.capture(limit: 64) }
+
+    /// The symbols of a call stack, without those of Hornbeam.
+    private static func symbols(_ stack: CapturedStack) -> [String] {
+        guard let trace = stack.symbolicated() else { return [] }
         return trace.frames.compactMap { frame in
             guard let symbol = frame.symbol, !isOwn(symbol.rawName), !frame.isSwiftThunk else { return nil }
             let place = symbol.sourceLocation.map { " at \(URL(filePath: $0.path).lastPathComponent):\($0.line)" } ?? ""
             return symbol.name + place
         }
-        #else
-        return Thread.callStackSymbols.filter { symbol in !symbol.split(separator: " ").contains { isOwn(String($0)) } }
-        #endif
     }
+    #else
+    private static func currentStack() -> CapturedStack? { Thread.callStackSymbols }
+
+    /// The symbols of a call stack, without those of Hornbeam.
+    private static func symbols(_ stack: CapturedStack) -> [String] {
+        stack.filter { symbol in !symbol.split(separator: " ").contains { isOwn(String($0)) } }
+    }
+    #endif
 
     /// True for mangled names of Hornbeam's modules and Foundation.
     private static func isOwn(_ rawName: String) -> Bool {

@@ -154,13 +154,13 @@ import Testing
         }
     }
 
-    @Test("cleaning and compaction survive a crash at every operation")
+    @Test("cleaning and compaction survive a crash at every sixth operation")
     func cleaningSurvivesCrashes() throws {
         let steps = Steps(count: 14)
         var enumerator = CrashEnumerator(seed: 11)
         enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 2
+        enumerator.stride = 6
         let report = try enumerator.run(
             workload: { disk in
                 let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: steps.options)

@@ -96,7 +96,7 @@ import Testing
         #expect(context.rowsLookedUp == 0)
     }
 
-    @Test("reading objects one at a time is reported with the location in the code", arguments: Setting.contexts)
+    @Test("reading objects one at a time is reported with the location in the code", arguments: [Setting(kind: .onDisk), Setting(isChild: true)])
     func rowByRowIsReported(setting: Setting) throws {
         let context = setting.context(of: try company(setting.kind))
         context.tracksRowByRowAccess = true
