@@ -51,7 +51,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var durability = Durability.full
     /// The limits of the store's history. With nil, no history is recorded, and the stored history is deleted (HIS-1).
     public var history: HistoryTracking? = HistoryTracking()
-    /// The memory for pages of the store; if nil, a quarter of the machine's memory, at most 1 GiB.
+    /// The memory for pages of the store; if nil, a quarter of the memory of the machine or of the process's control group, at most 1 GiB.
     public var poolBytes: Int?
     /// The version at which a damaged store is opened: the newest, or an older one without the commits after it.
     public var startingPoint = StoreStartingPoint.newest

@@ -1,7 +1,5 @@
 // The options of an engine.
 
-import Glibc
-
 /// The durability level of a commit. It determines when the commit is acknowledged.
 package enum Durability: Sendable, Hashable {
     /// After the sync. The commit survives a power failure.
@@ -19,7 +17,8 @@ package enum Durability: Sendable, Hashable {
 
 /// The options of an engine. The defaults suit a program that uses one store.
 package struct EngineOptions: Sendable {
-    /// The goal for the buffer pool's memory; by default a quarter of the machine's memory, between 8 MiB and 1 GiB.
+    /// The goal for the buffer pool's memory; by default a quarter of the memory that the process may use, between 8 MiB
+    /// and 1 GiB.
     package var poolBytes: Int
     /// Bytes of a page before compression: a power of two from 512 to 16384. A store has the size with which it was created.
     package var pageSize = 16384
@@ -54,7 +53,6 @@ package struct EngineOptions: Sendable {
     var spacePolicy: SpacePolicy { SpacePolicy(slack: slackBytes, fileBytesMin: pageFileBytes) }
 
     package init() {
-        let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
-        poolBytes = min(max(memory / 4, 8 << 20), 1 << 30)
+        poolBytes = min(max(MemoryLimit.bytes / 4, 8 << 20), 1 << 30)
     }
 }
