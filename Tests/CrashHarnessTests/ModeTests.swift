@@ -85,6 +85,12 @@ import Testing
         #expect(try Self.run(KillMode.self, ["--seed", "\(seed)", "--count", "8"]) == 0)
     }
 
+    /// Every fourth seed kills at each step, the others at random moments.
+    @Test("DOC-1: documents of processes killed at each step and at random moments have all acknowledged saves and autosaves", arguments: [(4, 60), (5, 6)])
+    func killedDocumentsKeepWhatTheyAcknowledged(seed: Int, count: Int) throws {
+        #expect(try Self.run(DocumentMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
+    }
+
     @Test func threadsThatTakeTurnsLoseNothing() throws {
         #expect(try Self.run(SchedulesMode.self, ["--seed", "7", "--count", "60"]) == 0)
     }

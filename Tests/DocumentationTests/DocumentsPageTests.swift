@@ -33,6 +33,38 @@ import Testing
         try document.close()
     }
 
+    @Test func aDocumentAndAStoreArePacked() throws {
+        let folder = try TemporaryFolder()
+        let (file, copy) = (folder.url.appending(path: "Plan.hornbeamz"), folder.url.appending(path: "Copy.document"))
+        let document = try PersistentDocument.create(at: folder.url.appending(path: "Plan.document"), for: Author.self, Book.self)
+        _ = Book(in: document.context, isbn: "1", title: "Emma")
+        // snippet
+        try document.pack(to: file)
+        try PersistentDocument.unpack(file, to: copy)      // a new document, whose saved state is the packed one
+        // end
+        try document.close()
+        let unpacked = try PersistentDocument(opening: copy, for: Author.self, Book.self)
+        #expect(try unpacked.context.count(Book.self) == 1 && !unpacked.isEdited)
+        try unpacked.close()
+        try packStore(folder.url.appending(path: "Store.hornbeamz"), folder.url.appending(path: "Store.hornbeam"))
+    }
+
+    private func packStore(_ file: URL, _ copy: URL) throws {
+        let container = try PersistentContainer.inMemory(model: ManagedObjectModel(for: Author.self, Book.self), classes: [Author.self, Book.self])
+        _ = Book(in: container.viewContext, isbn: "2", title: "Persuasion")
+        try container.viewContext.save()
+        let coordinator = container.persistentStoreCoordinator
+        let store = coordinator.persistentStores[0]
+        // snippet
+        try coordinator.pack(store, to: file)
+        try PersistentStoreCoordinator.unpackStore(file, to: copy)
+        // end
+        let unpacked = try PersistentContainer.open(at: copy, model: container.managedObjectModel, classes: [Author.self, Book.self])
+        #expect(try unpacked.viewContext.fetch(Book.self).map(\.title) == ["Persuasion"])
+        try unpacked.close()
+        try container.close()
+    }
+
     private func change(_ url: URL, _ copy: URL) throws {
         // snippet
         let document = try PersistentDocument.create(at: url, for: Author.self, Book.self)

@@ -44,6 +44,37 @@ struct FuzzStore {
         return bytes
     }
 
+    /// A small packed store.
+    static let packed: [UInt8] = {
+        let fileSystem = MemoryFileSystem()
+        let engine = try! Engine.open(EngineOracle.path, fileSystem: fileSystem, options: EngineOracle.smallest)
+        try! EngineOracle(transactions: 6).commit(to: engine, through: 6)
+        _ = try! engine.pack(to: "a.hornbeamz")
+        let file = try! fileSystem.open("a.hornbeamz", .read)
+        var bytes = [UInt8](repeating: 0, count: Int(try! file.size()))
+        _ = unsafe try! bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
+        return bytes
+    }()
+
+    /// Unpacks the bytes. A refused file must leave nothing, and an unpacked store must open.
+    static func unpack(_ bytes: [UInt8]) throws {
+        let fileSystem = MemoryFileSystem()
+        unsafe try bytes.withUnsafeBytes { try unsafe fileSystem.open("a.hornbeamz", .create).write($0, at: 0) }
+        do throws(EngineError) {
+            _ = try Engine.unpack("a.hornbeamz", to: EngineOracle.path, fileSystem: fileSystem, options: HostileStore.options)
+        } catch {
+            let names = try fileSystem.list("")
+            guard !error.message.isEmpty, names == ["a.hornbeamz"] else { throw Finding("a refused packed store leaves \(names): \(error)") }
+            return
+        }
+        let engine: Engine
+        do throws(EngineError) { engine = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: HostileStore.options) } catch {
+            throw Finding("an unpacked store is refused: \(error)")
+        }
+        use(engine)
+        try? engine.close()
+    }
+
     /// Opens the store with other bytes in one file, and uses it. Each call must succeed or throw an error.
     func open(replacing kind: String, by bytes: [UInt8]) throws {
         let name = file(kind)

@@ -16,6 +16,8 @@ enum FuzzTarget: String, CaseIterable {
     case operations
     /// The format string of a predicate.
     case predicate
+    /// A packed store.
+    case packed
     /// The block of `meta`, the payload of a record, or the frames of a log segment. Their checksums are corrected.
     case metaBlock, fileTable, catalogue, inner, indexLeaf, tableLeaf, frames
 
@@ -30,6 +32,7 @@ enum FuzzTarget: String, CaseIterable {
         case .lz4: try Self.compression(bytes)
         case .operations: try Self.operations(bytes)
         case .predicate: try Self.predicate(bytes)
+        case .packed: try FuzzStore.unpack(bytes)
         }
     }
 
@@ -46,6 +49,7 @@ enum FuzzTarget: String, CaseIterable {
         case .lz4: [Array("a a a a a a a a a a a a a a a a a a a a a a".utf8), Self.compressed(Array(repeating: 7, count: 300))]
         case .operations: (1...4).map { seed in (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 31 &* seed) } }
         case .predicate: Self.predicates.map { Array($0.utf8) }
+        case .packed: [FuzzStore.packed]
         }
     }
 

@@ -32,7 +32,7 @@ final class KillTrial {
     /// Runs a child, kills it at a random moment, and verifies the store. Returns the number of commits acknowledged since the last kill.
     func killOnce() throws -> Int {
         let before = acknowledged
-        if let last = try KilledProcess(level, path, seed).run().last { acknowledged = max(acknowledged, last) }
+        if let last = try KilledProcess(level, path, seed).run().compactMap({ UInt64($0) }).last { acknowledged = max(acknowledged, last) }
         switch level {
         case .engine: try verifyEngine()
         case .graph: try verifyGraph()

@@ -39,7 +39,7 @@ final class MigrationKillTrial {
             chain.append(steps[steps.count - 1].version)
         }
         try write(steps)
-        let reports = try KilledProcess(.migration, path, seed, delayMax: 250_000).run().map(Int.init)
+        let reports = try KilledProcess(.migration, path, seed, delayMax: 250_000).run().compactMap { Int($0) }
         let first = number
         let acknowledged = max(reports.last { $0 % 2 == 0 }.map { $0 / 2 } ?? first, first)
         let begun = reports.last.map { ($0 + 1) / 2 } ?? first

@@ -21,6 +21,7 @@ extension ManagedObjectContext {
         options.contextName = name
         options.conflictRule = request.onConflict.rule
         options.validatesValues = request.validatesValues
+        try prepareBatch()
         let writer = try store.batchWriter(for: entity, options: options)
         let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
@@ -49,6 +50,7 @@ extension ManagedObjectContext {
         update.validatesValues = request.validatesValues
         update.origin = batchOrigin
         var result = BatchResult(request.resultType)
+        try prepareBatch()
         for store in try storesForBatch(fetch) { result.add(try reportingConflicts { try store.update(update) }, store) }
         try mergeBatchChanges()
         return result
@@ -65,12 +67,20 @@ extension ManagedObjectContext {
         delete.collectsObjects = request.resultType == .objectIDs
         delete.origin = batchOrigin
         var result = BatchResult(request.resultType)
+        try prepareBatch()
         for (store, fetch) in try deletions(request.fetch) {
             delete.request = fetch
             result.add(try store.delete(delete), store)
         }
         try mergeBatchChanges()
         return result
+    }
+
+    /// Calls the hook before writes of the root context, so that a document records the batch as an autosave.
+    private func prepareBatch() throws {
+        var root = self
+        while let parent = root.parent { root = parent }
+        try root.saving.beforeWrite?()
     }
 
     /// The store for the rows of an insert: the first writable store that has the entity.

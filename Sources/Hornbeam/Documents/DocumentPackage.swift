@@ -10,25 +10,34 @@ internal import HornbeamModel
 ///   working.hornbeam     the state that the context reads and autosaves write; absent in a closed document without unsaved changes
 ///   next.hornbeam        a complete copy that replaces saved.hornbeam
 ///   previous.hornbeam    the state before it, until the replacement is complete
+///   discarded.hornbeam   a working store that is being removed
 /// ```
 /// Invariants:
 /// - `saved.hornbeam`, or after a crash `next.hornbeam` or `previous.hornbeam`, is a complete store at each moment.
+/// - `working.hornbeam` is a complete store or absent. It gets and loses its name by a rename, never file by file.
 /// - Only the owner of the lock changes files of the folder.
 final class DocumentPackage: Sendable {
     let url: URL
     private let descriptor: Int32
 
     /// Locks an existing document.
-    init(locking url: URL) throws {
+    convenience init(locking url: URL) throws {
+        guard ["saved", "next", "previous"].contains(where: { DocumentFiles.exists(Self.store($0, in: url)) }) else {
+            throw HornbeamError(.notAStore, "There is no document at \(url.lastPathComponent). Check the path, or create the document.")
+        }
+        try self.init(url, locking: url)
+    }
+
+    /// Locks the document that is in a folder, and gets the name of `url` later.
+    init(_ url: URL, locking folder: URL) throws {
         self.url = url
         let name = url.lastPathComponent
-        guard ["saved", "next", "previous"].contains(where: { Self.exists(Self.store($0, in: url)) }) else {
-            throw HornbeamError(.notAStore, "There is no document at \(name). Check the path, or create the document.")
-        }
-        descriptor = unsafe open(url.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        descriptor = unsafe open(folder.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
+            let isReadOnly = errno == EROFS || errno == EACCES || errno == EPERM
             throw HornbeamError(
-                .openFailed, "The document \(name) cannot be locked. Check the permissions of its folder.", cause: "errno \(errno)")
+                isReadOnly ? .readOnly : .openFailed, "The document \(name) cannot be locked. Check the permissions of its folder.",
+                cause: "errno \(errno)")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let isLocked = errno == EWOULDBLOCK
@@ -48,85 +57,86 @@ final class DocumentPackage: Sendable {
     var working: URL { Self.store("working", in: url) }
     var next: URL { Self.store("next", in: url) }
     private var previous: URL { Self.store("previous", in: url) }
-    var hasWorkingStore: Bool { Self.exists(working) }
+    private var discarded: URL { Self.store("discarded", in: url) }
+    var hasWorkingStore: Bool { DocumentFiles.exists(working) }
 
     static func store(_ name: String, in url: URL) -> URL { url.appending(path: name + ".hornbeam") }
-    static func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
 
-    /// Completes or reverts a replacement that a crash interrupted.
+    // MARK: Opening
+
+    /// Completes or reverts a replacement that a crash interrupted, and removes leftover files.
     func repair() throws {
         try files {
-            if !Self.exists(saved) {
-                try FileManager.default.moveItem(at: Self.exists(next) ? next : previous, to: saved)
-                try Self.sync(url)
+            if !DocumentFiles.exists(saved) {
+                try DocumentFiles.move(DocumentFiles.exists(next) ? next : previous, to: saved)
+                try DocumentFiles.sync(url)
             }
-            try remove(next)
-            try remove(previous)
         }
+        // Earlier versions removed the working store file by file. Without `meta` it is the rest of such a removal.
+        if hasWorkingStore, !DocumentFiles.exists(working.appending(path: "meta")) { try discardWorking() }
+        try? removeLeftovers()
     }
 
-    /// Makes the copy `next` the saved state.
+    /// Removes stores that have no use any more, and incomplete copies. The next opening tries again if this fails.
+    private func removeLeftovers() throws {
+        let leftovers = try DocumentFiles.names(in: url).filter { name in
+            ["next.hornbeam", "previous.hornbeam", "discarded.hornbeam"].contains { name == $0 }
+                || ["next.hornbeam.new-", "working.hornbeam.new-"].contains { name.hasPrefix($0) }
+        }
+        guard !leftovers.isEmpty else { return }
+        // A power failure after this must not revert the rename that made them leftovers.
+        try DocumentFiles.sync(url)
+        for name in leftovers { try? DocumentFiles.remove(url.appending(path: name)) }
+    }
+
+    // MARK: Saving
+
+    /// Makes room for a new copy under the name `next`.
+    func removeNext() throws { try files { try DocumentFiles.remove(next) } }
+
+    /// Makes the copy `next` the saved state. After an error, the saved state is the earlier one; if the folder cannot be synced, it is either
+    /// of the two after a power failure.
     func replaceSaved() throws {
         try files {
-            try remove(previous)
-            try FileManager.default.moveItem(at: saved, to: previous)
+            if DocumentFiles.exists(saved) {
+                if DocumentFiles.exists(previous) {
+                    // The name of the saved state may not be durable yet, after a sync that failed.
+                    try DocumentFiles.sync(url)
+                    try DocumentFiles.remove(previous)
+                }
+                try DocumentFiles.move(saved, to: previous)
+            }
             do {
-                try FileManager.default.moveItem(at: next, to: saved)
+                try DocumentFiles.move(next, to: saved)
             } catch {
-                try FileManager.default.moveItem(at: previous, to: saved)
+                try? DocumentFiles.move(previous, to: saved)
                 throw error
             }
-            try Self.sync(url)
+            try DocumentFiles.sync(url)
         }
         // The new state is durable. The next opening removes the old one if this fails.
-        try? remove(previous)
+        try? DocumentFiles.remove(previous)
     }
 
-    func removeNext() throws { try files { try remove(next) } }
-
-    private func remove(_ store: URL) throws {
-        if Self.exists(store) { try FileManager.default.removeItem(at: store) }
+    /// Removes the working store. Its name disappears by one rename, so that no crash leaves a part of it under that name.
+    func discardWorking() throws {
+        guard hasWorkingStore else { return }
+        try files {
+            try DocumentFiles.remove(discarded)
+            try DocumentFiles.move(working, to: discarded)
+            try DocumentFiles.sync(url)
+        }
+        // The next opening removes the rest if this fails.
+        try? DocumentFiles.remove(discarded)
     }
 
     private func files(_ body: () throws -> Void) throws { try Self.files(of: url, body) }
 
-    private static func files(of url: URL, _ body: () throws -> Void) throws {
+    static func files(of url: URL, _ body: () throws -> Void) throws {
         do { try body() } catch let error as HornbeamError { throw error } catch {
             throw HornbeamError(
                 .inputOutput, "The files of the document \(url.lastPathComponent) cannot be written. Check its disk and its permissions.",
                 cause: "\(error)")
-        }
-    }
-
-    /// Makes a new document: `fill` writes the saved store. The document exists only when it is complete and durable.
-    static func make(at url: URL, _ fill: (URL) throws -> Void) throws {
-        guard !exists(url) else {
-            throw HornbeamError(
-                .notAStore, "\(url.lastPathComponent) exists already. Remove it, or choose another name for the document.")
-        }
-        let parent = url.deletingLastPathComponent()
-        let draft = parent.appending(path: ".\(url.lastPathComponent).\(UUID().uuidString)")
-        do {
-            try files(of: url) { try FileManager.default.createDirectory(at: draft, withIntermediateDirectories: true) }
-            try fill(store("saved", in: draft))
-            try files(of: url) {
-                try sync(draft)
-                try FileManager.default.moveItem(at: draft, to: url)
-                try sync(parent)
-            }
-        } catch {
-            try? FileManager.default.removeItem(at: draft)
-            throw error
-        }
-    }
-
-    /// Makes the names in a folder durable.
-    private static func sync(_ folder: URL) throws {
-        let descriptor = unsafe open(folder.path, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw HornbeamError(
-                .inputOutput, "The folder \(folder.lastPathComponent) cannot be synced. Check its disk.", cause: "errno \(errno)")
         }
     }
 }

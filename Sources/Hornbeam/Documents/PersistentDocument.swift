@@ -37,10 +37,14 @@ public final class PersistentDocument {
     /// or return to the saved state with `revert()`.
     ///
     /// - Throws: `storeInUse` if the document is open in this or another process; `notAStore` if there is none; the errors of
-    ///   opening a store.
-    public init(opening url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
-        package = try DocumentPackage(locking: url)
-        container = try PersistentContainer(name: url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
+    ///   opening a store. If only the autosaved changes are damaged, `discardAutosavedChanges(at:)` leaves the saved state.
+    public convenience init(opening url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
+        try self.init(DocumentPackage(locking: url), model: model, classes: classes)
+    }
+
+    private init(_ package: DocumentPackage, model: ManagedObjectModel, classes: [ManagedObject.Type]) throws {
+        self.package = package
+        container = try PersistentContainer(name: package.url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
         do { try openStores() } catch {
             try? container.close()
             throw error
@@ -54,6 +58,17 @@ public final class PersistentDocument {
         }
     }
 
+    /// Discards the autosaved changes of a closed document, for example because they are damaged. The document has its saved state then.
+    ///
+    /// - Parameter url: The document.
+    /// - Throws: `storeInUse` if the document is open in this or another process; `notAStore` if there is none; `inputOutput`.
+    public static func discardAutosavedChanges(at url: URL) throws {
+        let package = try DocumentPackage(locking: url)
+        defer { package.unlock() }
+        try package.repair()
+        try package.discardWorking()
+    }
+
     /// Opens a document with the model of classes.
     ///
     /// - Throws: The errors of `init(opening:model:classes:)`.
@@ -65,10 +80,13 @@ public final class PersistentDocument {
     ///
     /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of creating a store.
     public static func create(at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws -> PersistentDocument {
-        try DocumentPackage.make(at: url) { store in
+        let package = try DocumentPackage.make(at: url) { store in
             try PersistentContainer.open(at: store, model: model, classes: classes).close()
         }
-        return try PersistentDocument(opening: url, model: model, classes: classes)
+        do { return try PersistentDocument(package, model: model, classes: classes) } catch {
+            package.removeDocument()
+            throw error
+        }
     }
 
     /// Creates an empty document with the model of classes, and opens it.
@@ -89,36 +107,80 @@ public final class PersistentDocument {
 
     private func openStores() throws {
         try package.repair()
-        // Opening it for writing migrates it to the model.
-        let savedStore = try coordinator.addPersistentStore(PersistentStoreDescription(url: package.saved))
-        record = AutosaveRecord(try coordinator.metadata(for: savedStore))
-        savedNumber = record.number
-        if !package.hasWorkingStore { try coordinator.backUp(savedStore, to: package.working) }
-        try coordinator.remove(savedStore)
-        let working = try coordinator.addPersistentStore(PersistentStoreDescription(url: package.working))
+        savedNumber = try prepareWorkingStore()
+        try DocumentFiles.step("open the working store")
+        let working = try openWorkingStore()
         record = AutosaveRecord(try coordinator.metadata(for: working))
         recovery = record.number == savedNumber ? nil : record.recovery
         changes = DocumentChanges(after: recovery)
         setEdited()
     }
 
-    private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
-
-    private func store() throws -> PersistentStore {
-        guard let store = coordinator.persistentStores.first else {
-            throw HornbeamError(.closed, "The document \(url.lastPathComponent) is closed. Open it again.")
+    /// Migrates the saved store to the model, and copies it if there is no working store. Returns the number of its autosave.
+    private func prepareWorkingStore() throws -> Int64 {
+        try DocumentFiles.step("open the saved store")
+        let saved = try coordinator.addPersistentStore(Self.description(package.saved))
+        do {
+            let number = AutosaveRecord(try coordinator.metadata(for: saved)).number
+            if !package.hasWorkingStore { try copy(saved, to: package.working) }
+            try coordinator.remove(saved)
+            return number
+        } catch {
+            // The context must never write to the saved store.
+            try? coordinator.remove(saved)
+            throw error
         }
-        return store
     }
 
-    /// Writes the number of the autosave that follows, so that a crash after it offers a recovery.
+    private func openWorkingStore() throws -> PersistentStore {
+        do { return try coordinator.addPersistentStore(Self.description(package.working)) } catch let error as HornbeamError
+            where [.damaged, .logDamaged, .notAStore].contains(error.code)
+        {
+            throw HornbeamError(
+                error.code,
+                "The autosaved changes of the document \(url.lastPathComponent) cannot be read; the saved state is not affected. Salvage the store "
+                    + "working.hornbeam in its folder, or discard the changes with discardAutosavedChanges(at:). The error: \(error.message)",
+                cause: error.cause)
+        }
+    }
+
+    /// A store that must exist: an empty one is never made in its place.
+    private static func description(_ url: URL) -> PersistentStoreDescription {
+        var description = PersistentStoreDescription(url: url)
+        description.createsIfMissing = false
+        return description
+    }
+
+    private func copy(_ store: PersistentStore, to url: URL) throws {
+        try DocumentFiles.step("copy to \(url.lastPathComponent)")
+        try coordinator.backUp(store, to: url)
+    }
+
+    var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+
+    /// The working store.
+    func store() throws -> PersistentStore {
+        if let store = coordinator.persistentStores.first { return store }
+        let name = url.lastPathComponent
+        throw HornbeamError(
+            .closed,
+            isOpen
+                ? "The document \(name) shows no store, because it could not be reverted. Revert it again, or close it."
+                : "The document \(name) is closed. Open it again.")
+    }
+
+    /// Writes the number of the autosave that follows, so that a crash after it offers a recovery. A crash between the two offers a recovery
+    /// without the changes of this autosave.
     private func recordAutosave() throws {
+        try DocumentFiles.step("write the number of the autosave")
         try changes.add(context)
         record.number += 1
         record.recovery = changes.recovery(at: Date())
         var metadata = try coordinator.metadata(for: store())
         record.write(to: &metadata)
         try coordinator.setMetadata(metadata, for: store())
+        setEdited()
+        try DocumentFiles.step("write the changes of the autosave")
     }
 
     // MARK: Saving
@@ -137,12 +199,13 @@ public final class PersistentDocument {
 
     /// Makes the state of the context the saved state. Copies the store: O(size of the store).
     ///
-    /// - Throws: The errors of `autosave()`; `full`; `inputOutput`. Then the earlier saved state stays, and no change is lost.
+    /// - Throws: The errors of `autosave()`; `full`; `inputOutput`. Then the earlier saved state stays, no change is lost, and the save can be
+    ///   repeated. If the disk fails while the new state replaces the earlier one, a crash leaves either of the two.
     public func save() throws {
         try autosave()
         guard isEdited else { return }
         try package.removeNext()
-        try coordinator.backUp(store(), to: package.next)
+        try copy(store(), to: package.next)
         try package.replaceSaved()
         noteSaved()
     }
@@ -160,32 +223,42 @@ public final class PersistentDocument {
     public func save(to url: URL) throws {
         try autosave()
         let store = try store()
-        try DocumentPackage.make(at: url) { try coordinator.backUp(store, to: $0) }
+        _ = try DocumentPackage.make(at: url) { try copy(store, to: $0) }
     }
 
     /// Writes the state of the context to a new document and continues with it. Objects stay valid. The old document keeps its last saved state.
     ///
     /// - Throws: The errors of `save(to:)`. Then this document stays at its URL.
     public func save(as url: URL) throws {
-        try save(to: url)
-        let new = try DocumentPackage(locking: url)
+        try autosave()
+        let store = try store()
+        let new = try DocumentPackage.make(at: url) { try copy(store, to: $0) }
+        do {
+            try DocumentFiles.step("move the store to the new document")
+            try coordinator.migratePersistentStore(store, to: Self.description(new.working))
+        } catch {
+            new.removeDocument()
+            throw error
+        }
         let old = package
-        try coordinator.migratePersistentStore(store(), to: PersistentStoreDescription(url: new.working))
         package = new
         noteSaved()
-        try coordinator.destroyPersistentStore(PersistentStoreDescription(url: old.working))
+        // All changes are in the new document. If this fails, the old one offers them at its next opening.
+        try? old.discardWorking()
+        old.unlock()
     }
 
     /// Returns to the state of the last explicit save. Discards all later changes, autosaved or not, and the undo stack.
     ///
-    /// - Throws: The errors of opening a store; `inputOutput`.
+    /// - Throws: The errors of opening a store; `inputOutput`. Then the saved state is unchanged, and the document shows no objects until
+    ///   `revert()` is repeated and succeeds.
     public func revert() throws {
         pendingAutosave?.cancel()
-        let working = try store()
+        guard isOpen else { _ = try store(); return }
         context.reset()
         context.undoStack?.removeAllActions()
-        try coordinator.remove(working)
-        try coordinator.destroyPersistentStore(PersistentStoreDescription(url: package.working))
+        for store in coordinator.persistentStores { try coordinator.remove(store) }
+        try package.discardWorking()
         try openStores()
     }
 
@@ -197,14 +270,15 @@ public final class PersistentDocument {
     /// - Throws: The errors of `autosave()`; then the document stays open.
     public func close() throws {
         guard isOpen else { return }
-        try autosave()
+        // A document that could not be reverted has no store and no changes.
+        if !coordinator.persistentStores.isEmpty { try autosave() }
         isOpen = false
         stopAutosavingAtShutdown()
         for listener in editListeners.values { listener.finish() }
-        let copy = PersistentStoreDescription(url: package.working)
         defer { package.unlock() }
         try container.close()
-        if !isEdited { try coordinator.destroyPersistentStore(copy) }
+        // Without unsaved changes, a working store that remains equals the saved state.
+        if !isEdited { try? package.discardWorking() }
     }
 
     // MARK: Changes

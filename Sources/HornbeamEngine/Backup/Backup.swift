@@ -25,14 +25,18 @@ struct Backup {
         try targetSystem.requireFolderOrNothing(target)
         var report = BackupReport()
         let draft = StoreDraft(path: target, fileSystem: targetSystem)
-        try draft.fill { (folder) throws(EngineError) in
-            let image = try recovery.retryingBesideWriter { () throws(EngineError) in try openImage() }
-            report = try copy(image, to: folder, progress)
-            try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
-            report.transaction = try draft.complete(folder, recovery.options) { (copy) throws(EngineError) in
-                try require(copy, reaches: image.durable)
-                return copy.latest
-            }
+        try draft.fill { (folder) throws(EngineError) in report = try fill(folder, draft, progress) }
+        return report
+    }
+
+    /// Copies the store to a folder of the draft, and opens the copy once.
+    func fill(_ folder: String, _ draft: StoreDraft, _ progress: ProgressReport?) throws(EngineError) -> BackupReport {
+        let image = try recovery.retryingBesideWriter { () throws(EngineError) in try openImage() }
+        var report = try copy(image, to: folder, progress)
+        try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
+        report.transaction = try draft.complete(folder, recovery.options) { (copy) throws(EngineError) in
+            try require(copy, reaches: image.durable)
+            return copy.latest
         }
         return report
     }
@@ -197,13 +201,17 @@ extension Engine {
     package func backup(
         to target: String, in system: (any FileSystem)? = nil, progress: ProgressReport? = nil
     ) throws(EngineError) -> BackupReport {
+        try makeBackup(to: target, in: system).run(progress)
+    }
+
+    /// A backup of all transactions that are durable now.
+    func makeBackup(to target: String, in system: (any FileSystem)?) throws(EngineError) -> Backup {
         _ = try snapshot()
         // Makes lazy commits durable, so that the copy includes them.
         if readerPosition == nil { try core.pipeline.syncIfNeeded() }
         let log = state.withLock { $0.log }
-        let backup = Backup(
+        return Backup(
             recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem,
             durable: log.map { log in { @Sendable in log.durable } })
-        return try backup.run(progress)
     }
 }

@@ -52,6 +52,34 @@ struct StoreDraft {
         discardOthers()
     }
 
+    /// Calls `body` with the name of a new file to write and with a new folder for temporary files, and then renames the file to the path. After
+    /// an error there is no file at the path. Throws `notAStore` when the path is in use.
+    func fillFile(_ body: (_ file: String, _ folder: String) throws(EngineError) -> Void) throws(EngineError) {
+        try requireNothing()
+        let file = StoreDraft.draftPath(of: path, number: .random(in: 0 ... .max))
+        let folder = StoreDraft.draftPath(of: path, number: .random(in: 0 ... .max))
+        do throws(EngineError) {
+            try fileSystem.createDirectory(folder)
+            try body(file, folder)
+            try requireNothing()
+            try fileSystem.rename(file, to: path)
+        } catch {
+            discard(folder)
+            discard(file)
+            throw error
+        }
+        discard(folder)
+        do throws(EngineError) { try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName) } catch {
+            discard(path)
+            throw error
+        }
+        discardOthers()
+    }
+
+    private func requireNothing() throws(EngineError) {
+        guard try !fileSystem.exists(path) else { throw EngineError(.notAStore, occupiedMessage, path: path) }
+    }
+
     /// Opens a draft as a store, calls `body`, and closes the store. This proves that it can be opened. It replays the log and removes it.
     func complete<R>(
         _ draft: String, _ options: EngineOptions, _ body: (Engine) throws(EngineError) -> R

@@ -31,9 +31,7 @@ extension Store {
         }
         let relay = ProgressRelay(progress)
         return try relay.translated { () throws(EngineError) in
-            let report = try engine.backup(to: path, progress: relay.engineReport)
-            return StoreBackupReport(
-                transaction: report.transaction.rawValue, files: report.files, bytes: report.bytes)
+            StoreBackupReport(try engine.backup(to: path, progress: relay.engineReport))
         }
     }
 }

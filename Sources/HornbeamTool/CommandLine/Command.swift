@@ -15,7 +15,7 @@ struct Command: Sendable {
 extension Command {
     /// All subcommands, in the order of the help text.
     static let all: [Command] = [
-        .demo, .importCatalogue, .query, .list, .explain, .info, .check, .dump, .backup, .compact, .salvage, .model, .generate, .migrate,
+        .demo, .importCatalogue, .query, .list, .explain, .info, .check, .dump, .backup, .pack, .unpack, .compact, .salvage, .model, .generate, .migrate,
         .durabilityChild,
     ]
 

@@ -179,6 +179,29 @@ import Testing
         }
     }
 
+    @Test("DOC-1: a batch request of the context or of its child is an autosave: it is unsaved, offered for recovery, and saved by a save", arguments: [true, false])
+    func batchesAreAutosaves(isChild: Bool) throws {
+        let url = Self.freshURL()
+        defer { Self.remove(url) }
+        let document = try Self.create(at: url)
+        Shelves.book(1, in: document.context)
+        try document.save()
+        let context = isChild ? document.context.newChildContext() : document.context
+        try context.execute(BatchDeleteRequest(ShelfBook.self))
+        #expect(document.isEdited)
+        try document.close()
+        let again = try Self.open(url)
+        #expect(try again.recovery != nil && Self.books(again) == [])
+        try again.revert()
+        #expect(try Self.books(again) == [1])
+        try again.context.execute(BatchDeleteRequest(ShelfBook.self))
+        try again.save()
+        try again.close()
+        let last = try Self.open(url)
+        #expect(try last.recovery == nil && Self.books(last) == [])
+        try last.close()
+    }
+
     @Test("DOC-1: the document's undo is that of its context, and survives an autosave")
     func undo() throws {
         let url = Self.freshURL()
