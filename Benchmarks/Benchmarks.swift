@@ -20,7 +20,7 @@ import Foundation
             if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
-            if profile.hasPrefix("K") { return try profileCatalogue(profile, options, folder) }
+            if profile.hasPrefix("K") || profile.hasPrefix("M1") { return try profileCatalogue(profile, options, folder) }
             if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
             if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }

@@ -19,10 +19,10 @@ struct CatalogueSuite {
     ]
 
     func run(into results: inout Results) throws {
-        guard let catalogue = try PackageCatalogue() else { return note("This machine has no package catalogue: its rows are left out.") }
+        guard let catalogue = try PackageCatalogue(file: options.catalogue) else { return note("This machine has no package catalogue: its rows are left out.") }
         var packages = catalogue.packages
         if options.isSmoke { packages = Array(packages.prefix(2_000)) }
-        results.declare(Self.rows)
+        results.declare(Self.rows + DaySuite.rows)
         var random = SplitMix(4)
         let names = (0..<min(packages.count, 10_000)).map { _ in packages[Int(random.next() % UInt64(packages.count))].name }
         for repetition in 0..<options.repetitions {
@@ -34,6 +34,7 @@ struct CatalogueSuite {
                 stores.append((type.contestant, store))
             }
             try look(stores, names, &results)
+            try DaySuite(options: options, packages: packages).run(stores, into: &results)
             for (_, store) in stores { try store.close() }
         }
     }
@@ -58,12 +59,16 @@ struct CatalogueSuite {
     /// A single page takes too little time to be measured.
     private static let pages = 200
 
-    /// Runs one row again and again, for a profiler: `K2`, `K2s` …, with a contestant's name for a rival: `K5@SQLite`.
+    /// Runs one row again and again, for a profiler: `K2`, `K2s` …, `M1`, `M1r`, with a contestant's name for a rival: `K5@SQLite`.
     func profile(_ row: String, _ type: any CatalogueContestant.Type) throws {
-        guard let catalogue = try PackageCatalogue() else { return note("This machine has no package catalogue.") }
+        guard let catalogue = try PackageCatalogue(file: options.catalogue) else { return note("This machine has no package catalogue.") }
         let packages = catalogue.packages
         let store = try type.init(path: try folder.empty("catalogue"))
         try store.load(packages)
+        if row.hasPrefix("M1") {
+            try DaySuite(options: options, packages: packages).profile(store, reads: row == "M1r")
+            return try store.close()
+        }
         var random = SplitMix(4)
         let names = (0..<10_000).map { _ in packages[Int(random.next() % UInt64(packages.count))].name }
         let prepared = !row.hasSuffix("s")
@@ -99,5 +104,7 @@ protocol CatalogueContestant: AnyObject {
     func dependencies(on names: [String], prepared: Bool) throws -> UInt64
     /// The sum of the lengths of the names on one page, fetched a number of times.
     func firstNames(_ times: Int, prepared: Bool) throws -> UInt64
+    /// A client of the store for one thread. The n-th package has number n.
+    func client() throws -> any DayClient
     func close() throws
 }

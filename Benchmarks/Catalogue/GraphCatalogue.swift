@@ -27,6 +27,8 @@ final class GraphCatalogue: CatalogueContestant {
 
     private let container: PersistentContainer
     private let context: ManagedObjectContext
+    /// The IDs of the packages, in the order of insertion.
+    private var ids: [ManagedObjectID] = []
 
     init(path: String) throws {
         let classes: [ManagedObject.Type] = [Package.self, Section.self, Dependency.self]
@@ -48,7 +50,7 @@ final class GraphCatalogue: CatalogueContestant {
             row.set(Package.section, sectionIDs[package.section])
         }
         request.resultType = .objectIDs
-        let ids = try context.execute(request).objectIDs
+        ids = try context.execute(request).objectIDs
         let dependencies = zip(packages, ids).lazy.flatMap { package, id in package.depends.map { ($0, id) } }
         try context.execute(BatchInsertRequest(Dependency.self, from: dependencies) { dependency, row in
             row.set(Dependency.target, dependency.0)
@@ -100,6 +102,8 @@ final class GraphCatalogue: CatalogueContestant {
         }
         return sum
     }
+
+    func client() throws -> any DayClient { GraphDay(container, ids) }
 
     func close() throws { try container.close() }
 }

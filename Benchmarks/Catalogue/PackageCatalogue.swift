@@ -15,7 +15,14 @@ struct PackageCatalogue {
     private(set) var packages: [Package] = []
 
     /// Nil if the machine has no catalogue.
-    init?() throws {
+    ///
+    /// - Parameter file: A text with the lists of packages, read in the place of those of the machine. A profiler that runs the program in an
+    ///   emulation cannot start the program that prints them.
+    init?(file: String? = nil) throws {
+        if let file {
+            packages = Self.packages(in: try String(contentsOfFile: file, encoding: .utf8))
+            return
+        }
         let folder = "/var/lib/apt/lists"
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
         let lists = names.filter { $0.contains("_Packages") && !$0.hasSuffix(".diff") }.map { "\(folder)/\($0)" }

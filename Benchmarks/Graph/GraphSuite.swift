@@ -16,6 +16,7 @@ struct GraphSuite {
         Row(id: "1b", title: "insert through objects, a save each 10,000", unit: "ns/row", goal: .atMost(0.7, .sqlite)),
         Row(id: "1c", title: "store size afterwards", unit: "MB", goal: .atMost(0.6, .sqlite)),
         Row(id: "2", title: "object by uid, reading two attributes", unit: "ns", goal: .atMost(0.5, .lmdb)),
+        Row(id: "2c", title: "… each uid asked for the first time after opening", unit: "ns", goal: .atMost(0.7, .lmdb)),
         Row(id: "3", title: "object by ID, likewise", unit: "ns", goal: .atMost(0.55, .lmdb)),
         Row(id: "4", title: "count, longitude > 37 (no index)", unit: "ms", goal: .atMost(0.04, .sqlite)),
         Row(id: "5", title: "fetch longitude > 37, read two attributes of each", unit: "ms", goal: .atMost(0.8, .sqlite)),
@@ -97,6 +98,7 @@ struct GraphSuite {
         _ = try folder.empty("another")
     }
 
+    /// Opens the store for one lookup, and for lookups of many uids, none of which was asked for before.
     private func open(_ type: any EventContestant.Type, _ path: String, _ results: inout Results) throws {
         for attempt in 0..<3 {
             let (seconds, sum) = try timed { () -> UInt64 in
@@ -107,6 +109,15 @@ struct GraphSuite {
             // The first run is a warm-up.
             if attempt > 0 { results.add("12", type.contestant, seconds * 1e6) }
             results.check("12", type.contestant, sum)
+        }
+        var seen: Set<String> = []
+        let distinct = uids.filter { seen.insert($0).inserted }
+        for _ in 0..<3 {
+            let store = try type.init(path: path)
+            let (seconds, sum) = try timed { try store.get(uids: distinct) }
+            results.add("2c", type.contestant, seconds * 1e9 / Double(distinct.count))
+            results.check("2c", type.contestant, sum)
+            try store.close()
         }
     }
 

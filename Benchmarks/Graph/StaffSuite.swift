@@ -115,7 +115,7 @@ final class GraphStaff: StaffContestant {
 
     func sums() throws -> UInt64 {
         try container.performAndWait { context in
-            try context.fetch(FetchRequest<Department>()).reduce(0) { $0 &+ UInt64($1.employees.sum(Employee.salary)) }
+            try context.fetch(FetchRequest<Department>()).reduce(0) { $0 &+ UInt64($1.employees.sum(\.salary)) }
         }
     }
 

@@ -19,6 +19,8 @@ struct Options {
     var memory: String?
     /// Runs one step of one group repeatedly, for a profiler: `get`, `scan` …
     var profile: String?
+    /// A text with lists of packages, in the place of the machine's catalogue.
+    var catalogue: String?
     var isHelp = false
 
     static let usage = """
@@ -33,6 +35,7 @@ struct Options {
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
           --plots FOLDER   writes the plots as SVG and the table as Markdown
+          --catalogue FILE reads the lists of packages from a text, as under a profiler that cannot start other programs
           --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler;
                            STEP shapes (or shapes@OPERATION): what an operation takes with 0, 100 and 10,000 pending changes;
                            STEP import, import-file or import-again: imports of new rows, of a file's, of unchanged rows;
@@ -62,6 +65,7 @@ struct Options {
             case "--json": json = try value()
             case "--plots": plots = try value()
             case "--profile": profile = try value()
+            case "--catalogue": catalogue = try value()
             case "--help", "-h": isHelp = true
             default: throw BenchmarkError("There is no option \(name); see --help.")
             }

@@ -19,15 +19,16 @@ struct ImportSuite {
 
     private static let tightPool = 64 << 20
 
-    private var count: Int { options.isSmoke ? 2_000 : 100_000 }
+    var count: Int { options.isSmoke ? 2_000 : 100_000 }
 
     func run(into results: inout Results) throws {
-        results.declare(Self.rows)
+        results.declare(Self.rows + Self.findOrCreateRows)
         let rows = (0..<count).map(ImportedBook.row)
         for repetition in 0..<options.repetitions {
             note("import, repetition \(repetition + 1) of \(options.repetitions)")
             for type in contestants.indices.map({ contestants[($0 + repetition) % contestants.count] }) { try importRows(rows, type, &results) }
             try importFile(&results)
+            try findOrCreate(&results)
         }
         results.add("I3", .hornbeam, try MemorySuite(options: options, folder: folder).ask("rows"))
     }

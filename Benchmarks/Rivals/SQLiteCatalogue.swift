@@ -1,11 +1,21 @@
 #if Rivals
+import Foundation
+
 /// Packages in tables with the indexes that the queries need.
 final class SQLiteCatalogue: CatalogueContestant {
     static let contestant = Contestant.sqlite
 
+    static let dependenciesInLibraries = """
+        SELECT count(*) FROM dependency d JOIN package p ON p.id = d.package JOIN section s ON s.id = p.section
+        WHERE d.target = ? AND s.name = 'libs'
+        """
+
+    private let path: String
     private let connection: SQLiteConnection
+    private let writers = NSLock()
 
     init(path: String) throws {
+        self.path = path
         connection = try SQLiteConnection(path: path)
         try connection.run(
             """
@@ -61,11 +71,7 @@ final class SQLiteCatalogue: CatalogueContestant {
     func sizeBySection() throws -> UInt64 { try sum("SELECT sum(size) * count(*) FROM package GROUP BY section", nil) }
 
     func dependencies(on names: [String], prepared: Bool) throws -> UInt64 {
-        try sum(
-            """
-            SELECT count(*) FROM dependency d JOIN package p ON p.id = d.package JOIN section s ON s.id = p.section
-            WHERE d.target = ? AND s.name = 'libs'
-            """, names, prepared: prepared)
+        try sum(Self.dependenciesInLibraries, names, prepared: prepared)
     }
 
     func firstNames(_ times: Int, prepared: Bool) throws -> UInt64 {
@@ -99,6 +105,8 @@ final class SQLiteCatalogue: CatalogueContestant {
             return sum
         }
     }
+
+    func client() throws -> any DayClient { try SQLiteDay(path: path, writers: writers) }
 
     func close() throws { connection.close() }
 }

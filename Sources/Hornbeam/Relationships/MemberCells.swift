@@ -18,6 +18,18 @@ extension ManagedSet {
         map(attribute).reduce(.zero, +)
     }
 
+    /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
+    ///
+    /// Creates no objects. Returns the attribute's values, as its generated getter does; a getter that computes another value is not called.
+    @inlinable
+    public func map<Value: AttributeValue>(_ path: KeyPath<Element.Type, Attribute<Value>>) -> [Value] { map(Element.self[keyPath: path]) }
+
+    /// The sum of the values of an attribute of the members, named by a key path to its token: `department.employees.sum(\.salary)`.
+    @inlinable
+    public func sum<Value: AttributeValue & AdditiveArithmetic>(_ path: KeyPath<Element.Type, Attribute<Value>>) -> Value {
+        sum(Element.self[keyPath: path])
+    }
+
     /// Nil if the members must be read as objects.
     @usableFromInline
     func cells(_ nameID: PropertyNameID, _ form: CellForm) -> MemberCells? { unchangedRelationship?.cells(nameID, form) }
@@ -34,6 +46,18 @@ extension ManagedArray {
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
         map(attribute).reduce(.zero, +)
+    }
+
+    /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
+    ///
+    /// Creates no objects. Returns the attribute's values, as its generated getter does; a getter that computes another value is not called.
+    @inlinable
+    public func map<Value: AttributeValue>(_ path: KeyPath<Element.Type, Attribute<Value>>) -> [Value] { map(Element.self[keyPath: path]) }
+
+    /// The sum of the values of an attribute of the members, named by a key path to its token: `department.employees.sum(\.salary)`.
+    @inlinable
+    public func sum<Value: AttributeValue & AdditiveArithmetic>(_ path: KeyPath<Element.Type, Attribute<Value>>) -> Value {
+        sum(Element.self[keyPath: path])
     }
 
     /// Nil if the members must be read as objects.

@@ -113,13 +113,31 @@ package struct IndexView: Sendable {
     ) throws(EngineError) {
         try walk(range, false, skipped) { leaf, entries throws(EngineError) in
             for i in entries {
-                guard leaf.keyLength(i) >= 8 else {
-                    throw EngineError(.damaged, "An index entry has a key of \(leaf.keyLength(i)) bytes where 8 are needed.")
-                }
+                guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
                 guard try body(leaf.keySuffix(i)) else { return false }
             }
             return true
         }
+    }
+
+    /// The last eight bytes of the first keys in a range as big-endian numbers, at most `most`. O(log n + results).
+    package func suffixes(in range: KeyRange, skipping skipped: Int = 0, most: Int) throws(EngineError) -> [UInt64] {
+        var suffixes: [UInt64] = []
+        guard most > 0 else { return suffixes }
+        try walk(range, false, skipped) { leaf, entries throws(EngineError) in
+            let end = entries.lowerBound + min(entries.count, most - suffixes.count)
+            suffixes.reserveCapacity(suffixes.count + end - entries.lowerBound)
+            for i in entries.lowerBound..<end {
+                guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
+                suffixes.append(leaf.keySuffix(i))
+            }
+            return suffixes.count < most
+        }
+        return suffixes
+    }
+
+    private static func tooShort(_ length: Int) -> EngineError {
+        EngineError(.damaged, "An index entry has a key of \(length) bytes where 8 are needed.")
     }
 
     // MARK: Walking
@@ -156,16 +174,18 @@ package struct IndexView: Sendable {
         _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) -> KeyRange? {
         try root.reading { () throws(EngineError) in
-            var walk = TreeWalk(root)
-            var next: UInt32? = try walk.descend { node in
+            func choose(_ node: SlottedNode) -> Int {
                 if reversed { return range.upper.map { $0.withBorrowedBytes { node.childIndex(for: $0) } } ?? node.count - 1 }
                 return range.lower.isEmpty ? 0 : range.lower.withBorrowedBytes { node.childIndex(for: $0) }
             }
+            // A short range ends in its first leaf. Only a longer walk needs the path to its leaf, and finds it by a second descent.
+            var walk: TreeWalk?
+            var next: UInt32? = try root.leaf(choose)
             var visited = 0
             while let frame = next {
                 let leaf = SlottedNode(root.pool.page(frame))
                 let start = range.lower.isEmpty ? 0 : range.lower.withBorrowedBytes { leaf.lowerBound($0).index }
-                let end = range.upper.map { $0.withBorrowedBytes { leaf.lowerBound($0).index } } ?? leaf.count
+                let end = range.upper.map { $0.withBorrowedBytes { leaf.lowerBound($0, from: start).index } } ?? leaf.count
                 if end - start > leaf.count / 2 { leaf.touchAll() }
                 if start < end, try !visit(leaf, start..<end) { return nil }
                 if reversed ? start > 0 : end < leaf.count { return nil }
@@ -175,7 +195,12 @@ package struct IndexView: Sendable {
                         ? KeyRange(from: range.lower, to: leaf.key(0))
                         : KeyRange(from: leaf.key(leaf.count - 1) + [0], to: range.upper)
                 }
-                next = try walk.step(reversed: reversed)
+                if walk == nil {
+                    var path = TreeWalk(root)
+                    _ = try path.descend(choose)
+                    walk = path
+                }
+                next = try walk?.step(reversed: reversed)
             }
             return nil
         }

@@ -14,6 +14,12 @@ package struct ValidatedFetch: Sendable {
         self.request = request
     }
 
+    /// A validated request without a shape.
+    init(valid request: FetchDescription, _ entity: EntityDescription) {
+        self.request = request
+        self.entity = entity
+    }
+
     /// A request whose shape was validated.
     init(_ request: FetchDescription, of shape: RequestShape) {
         self.request = request

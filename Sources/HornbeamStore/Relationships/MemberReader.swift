@@ -25,6 +25,12 @@ package struct MemberReader {
 
     /// The members in stored order: by position if the relationship is ordered, else by key.
     func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
+        if !trees.isPolymorphic {
+            let entity = trees.onlyMember
+            let keys = try (order ?? members).suffixes(in: MemberTrees.range(ofOwner: owner), skipping: skipping, most: limit)
+            guard entity >= 0 || keys.isEmpty else { throw Self.damaged }
+            return keys.map { ObjectReference(entityIndex: entity, key: $0) }
+        }
         var references: [ObjectReference] = []
         references.reserveCapacity(min(limit, 32))
         try forEach(owner: owner, skipping: skipping) { reference in

@@ -46,6 +46,7 @@ struct IndexKey {
 
     /// Appends UTF-8 text with `binary` collation.
     mutating func append(utf8: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
+        if bytes.isEmpty { bytes.reserveCapacity(utf8.count + 3) }
         let start = begin()
         unsafe KeyBytes.appendEscaped(utf8, to: &bytes)
         end(element, from: start)

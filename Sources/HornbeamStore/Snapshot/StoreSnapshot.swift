@@ -50,6 +50,14 @@ package import HornbeamModel
         unsafe try views[table.slot].withRow(key, body)
     }
 
+    /// The same for a row whose location may be known; sets the location.
+    @inline(__always)
+    func readRow<R>(
+        _ key: UInt64, of table: EntityTable, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        unsafe try views[table.slot].withRow(key, at: &location, body)
+    }
+
     package func exists(_ entity: EntityDescription, _ key: UInt64) throws -> Bool {
         try EngineError.translated { () throws(EngineError) in
             try view(schema.table(entity)).contains(key)

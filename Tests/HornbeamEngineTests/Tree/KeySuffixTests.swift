@@ -32,6 +32,35 @@ import Testing
             return found.count < 50
         }
         #expect(found == Array(numbers[30..<80]))
+        for most in [0, 1, 2, 50, 170, 500, Int.max] {
+            #expect(try view.suffixes(in: range, skipping: 10, most: most) == Array(numbers[30..<200].prefix(most)))
+            #expect(try view.suffixes(in: KeyRange(), most: most) == Array(numbers.prefix(most)))
+        }
+        #expect(try view.suffixes(in: KeyRange(from: range.lower, to: range.lower), most: 5).isEmpty)
+    }
+
+    @Test("ranges of every position and length are walked in both directions")
+    func everyRange() throws {
+        let store = try TestStore(pageSize: 512)
+        let tree = try store.write { transaction in
+            let tree = try transaction.createIndex(named: "t")
+            for number in 0..<80 { try transaction.put(Self.key(UInt64(2 * number), start: 2), [], in: tree) }
+            return tree
+        }
+        let view = try store.engine.snapshot().index(tree)
+        for lower in stride(from: 0, through: 162, by: 3) {
+            for upper in stride(from: 0, through: 162, by: 5) {
+                let wanted = (0..<80).map { UInt64(2 * $0) }.filter { $0 >= UInt64(lower) && $0 < UInt64(upper) }
+                let range = KeyRange(from: Self.key(UInt64(lower), start: 2), to: Self.key(UInt64(upper), start: 2))
+                #expect(try view.suffixes(in: range, most: .max) == wanted, "from \(lower) to \(upper)")
+                var backward: [UInt64] = []
+                try unsafe view.forEach(in: range, reversed: true) { key, _ throws(EngineError) in
+                    unsafe backward.append(UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self)))
+                    return true
+                }
+                #expect(backward == wanted.reversed(), "backward from \(lower) to \(upper)")
+            }
+        }
     }
 
     @Test("a key that is too short is damage, not a trap")

@@ -109,6 +109,27 @@ import Testing
         #expect(try context.fetch(request.having("salary > %d AND n == 2", 200)).map { $0["salary"] } == [300, 400])
     }
 
+    @Test("FET-14: groups of many texts are those of equal bytes", arguments: StoreKind.allCases)
+    func groupsOfTexts(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let maker = stack.newContext()
+        let special = ["", "\u{e9}", "e\u{301}", "E", "the same first sixteen bytes 1", "the same first sixteen bytes 2", String(repeating: "x", count: 20_000)]
+        let names = (0 ..< 900).map { $0 % 3 == 0 ? special[$0 / 3 % special.count] : "name \($0 * 7919 % 150)" }
+        for (number, name) in names.enumerated() { maker.employee(name, salary: number % 7) }
+        try maker.save()
+        var expected: [[UInt8]: Int64] = [:]
+        for (number, name) in names.enumerated() where number % 7 > 0 { expected[Array(name.utf8), default: 0] += 1 }
+        for format in ["salary > 0", "salary IN {1, 2, 3, 4, 5, 6}"] {
+            let request = try FetchRequest<Employee>().where(format).selecting("name", .count(as: "n")).grouped(by: "name")
+            var found: [[UInt8]: Int64] = [:]
+            for row in try stack.newContext().fetch(request) {
+                guard case .string(let name)? = row["name"], case .int(let count)? = row["n"] else { continue }
+                found[Array(name.utf8)] = count
+            }
+            #expect(found == expected)
+        }
+    }
+
     @Test("FET-14: a column with many values in a group is refused by name", arguments: Setting.saved)
     func manyValuedColumn(setting: Setting) throws {
         let (_, context) = try stack(setting)

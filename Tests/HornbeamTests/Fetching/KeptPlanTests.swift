@@ -86,6 +86,7 @@ struct KeptPlanTests {
         ) throws -> FetchPredicate {
             let order = ["==", "==", "==", "<", ">=", "!="].randomElement(using: &shape)!
             let textual = ["BEGINSWITH", "CONTAINS", "==[c]", "==[cd]", "BEGINSWITH[cd]"].randomElement(using: &shape)!
+            if Int.random(in: 0 ..< 4, using: &shape) == 0 { return try listCondition(entity, context, &shape) }
             switch Int.random(in: 0 ..< (entity == "Item" ? 12 : 5), using: &shape) {
             case 0, 1: return try FetchPredicate(format: "title \(order) %@", text())
             case 2: return try FetchPredicate(format: "title \(textual) %@", text())
@@ -99,6 +100,27 @@ struct KeptPlanTests {
             default:
                 let groups = try context.fetch(FetchRequest<ManagedObject>(entityName: "Group"))
                 return try FetchPredicate(format: "group == %@", groups.isEmpty || number(0 ..< 5) == 0 ? nil : pick(groups))
+            }
+        }
+
+        /// A condition with a list, or an OR of conditions.
+        private mutating func listCondition(
+            _ entity: String, _ context: ManagedObjectContext, _ shape: inout SeededGenerator
+        ) throws -> FetchPredicate {
+            let key = ["title", "rank", entity == "Item" ? "note" : "title"].randomElement(using: &shape)!
+            let count = [1, 2, 3, 7].randomElement(using: &shape)!
+            let values = (0 ..< count).map { _ in key == "rank" ? rank() : text() }
+            let kind = Int.random(in: 0 ..< 5, using: &shape)
+            switch kind {
+            case 0: return try FetchPredicate(format: "\(key) IN %@", PropertyValue.array(values))
+            case 1: return try FetchPredicate(format: "rank IN {%@, %@}", rank(), rank())
+            case 2: return try FetchPredicate(format: "rank BETWEEN %@", PropertyValue.array([.int(Int64(number(0 ..< 3))), .int(Int64(number(0 ..< 20)))]))
+            case 3: return try FetchPredicate(format: "title BETWEEN {%@, %@}", text(), text())
+            default:
+                let first = try FetchPredicate(format: "\(key) == %@", key == "rank" ? rank() : text())
+                let second = try FetchPredicate(format: "rank == %@", rank())
+                let third = try FetchPredicate(format: entity == "Item" ? "code == %@" : "title == %@", text())
+                return Bool.random(using: &shape) ? first || second : first || (second && third)
             }
         }
 

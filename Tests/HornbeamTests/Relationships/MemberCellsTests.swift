@@ -24,6 +24,9 @@ struct MemberCellsTests {
         #expect(department.employees.map(Employee.hired) == employees.map(\.hired), title)
         #expect(department.employees.map(Employee.isActive) == employees.map(\.isActive), title)
         #expect(department.employees.sum(Employee.salary) == employees.reduce(0) { $0 + $1.salary }, title)
+        #expect(department.employees.map(\.salary) == employees.map { $0.salary }, title)
+        #expect(department.employees.map(\.hired) == employees.map { $0.hired }, title)
+        #expect(department.employees.sum(\.salary) == employees.reduce(0) { $0 + $1.salary }, title)
     }
 
     @Test("REL-4: values and sums of members create no objects", arguments: StoreKind.allCases, [0, 1, 100])
@@ -33,6 +36,8 @@ struct MemberCellsTests {
         let department = try context.existingObject(Department.self, with: id)
         #expect(department.employees.sum(Employee.salary) == count * (count - 1) / 2)
         #expect(department.employees.map(Employee.name).count == count)
+        #expect(department.employees.sum(\.salary) == count * (count - 1) / 2)
+        #expect(department.employees.map(\.name).count == count)
         #expect(context.registeredObjects == [department])
         expectValues(of: department, "all stored")
     }

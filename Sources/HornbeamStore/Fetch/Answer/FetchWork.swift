@@ -2,26 +2,48 @@ package import HornbeamModel
 
 /// Statistics of an executed fetch: its plan and the amount of work.
 package struct FetchWork: Sendable {
-    /// The executed plan; nil for a direct lookup.
-    var plan: FetchPlan?
-    var lookUp: DirectLookup?
-    /// For dictionary results: the request for the objects and the program that makes the dictionaries.
-    package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
+    /// The executed plan, or the direct lookup. Plans are indirect, because the work is copied with each answer and few callers read the plan.
+    private enum Executed {
+        case nothing
+        indirect case plan(FetchPlan)
+        case lookUp(DirectLookup)
+    }
+
+    /// The request for the objects and the program that makes the dictionaries.
+    private indirect enum Dictionaries {
+        case made(FetchDescription, DictionaryProgram)
+    }
+
+    private var executed = Executed.nothing
+    private var madeDictionaries: Dictionaries?
     /// The number of rows read, including rows that do not match and rows of other entities.
     package var rowsRead = 0
     package var leavesRead = 0
 
-    init(plan: FetchPlan? = nil) { self.plan = plan }
+    init(plan: FetchPlan? = nil) {
+        if let plan { executed = .plan(plan) }
+    }
+
+    init(_ lookUp: DirectLookup) { executed = .lookUp(lookUp) }
 
     init(_ execution: FetchExecution) {
-        plan = execution.plan
+        executed = .plan(execution.plan)
         rowsRead = execution.rowsRead + execution.context.rowsRead
         leavesRead = execution.leavesRead
     }
 
+    /// The executed plan; nil for a direct lookup.
+    var plan: FetchPlan? { if case .plan(let plan) = executed { plan } else { nil } }
+
+    /// For dictionary results: the request for the objects and the program that makes the dictionaries.
+    package var dictionaries: (request: FetchDescription, program: DictionaryProgram)? {
+        get { if case .made(let request, let program)? = madeDictionaries { (request, program) } else { nil } }
+        set { madeDictionaries = newValue.map { .made($0.request, $0.program) } }
+    }
+
     /// Adds the work of the same request in another store, but not the plan.
     package mutating func add(_ other: FetchWork) {
-        if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
+        if case .nothing = executed { executed = other.executed }
         rowsRead += other.rowsRead
         leavesRead += other.leavesRead
     }
@@ -33,7 +55,12 @@ package struct FetchWork: Sendable {
     package var textWithoutValues: Plan { text(showsValues: false) }
 
     private func text(showsValues: Bool) -> Plan {
-        var text = plan?.description(showsValues: showsValues) ?? lookUp?.plan ?? Plan()
+        var text: Plan
+        switch executed {
+        case .nothing: text = Plan()
+        case .plan(let plan): text = plan.description(showsValues: showsValues)
+        case .lookUp(let lookUp): text = lookUp.plan
+        }
         if let (request, program) = dictionaries { text.dictionaries = program.steps(of: request, showsValues: showsValues) }
         return text
     }

@@ -42,11 +42,9 @@ extension StoreSnapshot {
         if !excluding.isEmpty || index.isPolymorphic || index.entity !== entity {
             wanted = wanted.filter { kept.plan.isRequested[Int($0.entityIndex)] && !excluding.contains($0.key) }
         }
-        var answer = FetchAnswer()
-        answer.work.lookUp = DirectLookup(entity: entity, index: index, count: wanted.count)
+        let work = FetchWork(DirectLookup(entity: entity, index: index, count: wanted.count))
         if !request.window.isWhole { wanted = Array(request.window.of(wanted)) }
-        answer.rows = ResultSet(wanted)
-        return answer
+        return FetchAnswer(rows: ResultSet(wanted), work: work)
     }
 
     private func holder(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> ObjectReference? {
@@ -63,11 +61,8 @@ extension StoreSnapshot {
 
     /// The objects with a key, in ascending order of their object keys; nil when there are too many.
     private func holders(of key: [UInt8], _ index: ValueIndex, atMost foundMax: Int) throws(EngineError) -> [ObjectReference]? {
-        var found: [ObjectReference] = []
-        try index.forEachObject(in: KeyRange(prefix: key), of: engineSnapshot.index(index.tree), schema: schema) { reference in
-            found.append(reference)
-            return found.count <= foundMax
-        }
+        let view = try engineSnapshot.index(index.tree)
+        let found = try index.objects(in: KeyRange(prefix: key), of: view, schema: schema, most: foundMax + 1)
         return found.count <= foundMax ? found : nil
     }
 }

@@ -12,6 +12,12 @@ extension FetchExecution {
         for var range in access.ranges {
             let skipped = try skip(in: &range, access, order, view)
             if plan.isExact, order.tied == nil, !order.isBackward {
+                if access.index.endsKeysWithObjects, let most = sink.freePlaces {
+                    guard isRequested(access.index.onlyObject(0)) else { continue }
+                    let keys = try view.suffixes(in: range, skipping: skipped, most: most)
+                    sink.accept(keys, of: access.index.onlyEntity)
+                    continue
+                }
                 try access.index.forEachObject(in: range, skipping: skipped, of: view, schema: snapshot.schema) { reference in
                     isRequested(reference) ? sink.accept(reference) : true
                 }
@@ -44,12 +50,11 @@ extension FetchExecution {
         let table = snapshot.schema.table(at: reference.entityIndex)
         let filter = filter(reference.entityIndex)
         var location = RowLocation()
-        let passes = try context.view(reference.entityIndex).withRow(reference.key, at: &location) {
-            (row) throws(EngineError) -> Bool in
+        let passes = try snapshot.readRow(reference.key, of: table, at: &location) { (row) throws(EngineError) -> Bool in
             try filter.holds(row, reference.key, table, context)
         }
         guard passes == true else { return true }
-        return sink.accept(reference)
+        return sink.accept(reference, at: location)
     }
 
     // MARK: Offset
@@ -93,14 +98,31 @@ extension ValueIndex {
     func forEachObject(
         in range: KeyRange, skipping skipped: Int = 0, of view: IndexView, schema: Schema, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {
-        guard isUnique || isPolymorphic else {
-            // The last eight bytes of the key are the object key, and the entry has no value.
-            let entity = onlyEntity
-            return try view.forEachSuffix(in: range, skipping: skipped) { key in body(ObjectReference(entityIndex: entity, key: key)) }
+        if endsKeysWithObjects {
+            return try view.forEachSuffix(in: range, skipping: skipped) { key in body(onlyObject(key)) }
         }
         unsafe try view.forEach(in: range, skipping: skipped) { (key, value) throws(EngineError) -> Bool in
             unsafe body(try reference(key, value, schema: schema))
         }
+    }
+
+    /// True if the last eight bytes of each key are the object key, and the entries have no values: all objects are of one entity.
+    var endsKeysWithObjects: Bool { !isUnique && !isPolymorphic }
+
+    /// An object of the only entity whose objects the index contains.
+    func onlyObject(_ key: UInt64) -> ObjectReference { ObjectReference(entityIndex: onlyEntity, key: key) }
+
+    /// The first objects in a range, in key order, at most `most`.
+    func objects(
+        in range: KeyRange, of view: IndexView, schema: Schema, most: Int
+    ) throws(EngineError) -> [ObjectReference] {
+        if endsKeysWithObjects { return try view.suffixes(in: range, most: most).map(onlyObject) }
+        var found: [ObjectReference] = []
+        try forEachObject(in: range, of: view, schema: schema) { reference in
+            found.append(reference)
+            return found.count < most
+        }
+        return found
     }
 
     /// The object of an entry.

@@ -147,7 +147,17 @@ final class FetchExecution {
     private func entries(_ access: IndexAccess) throws(EngineError) -> [ObjectReference] {
         let view = try snapshot.engineSnapshot.index(access.index.tree)
         var found: [ObjectReference] = []
-        for range in access.ranges {
+        if access.index.endsKeysWithObjects {
+            guard isRequested(access.index.onlyObject(0)) else { return [] }
+            for range in access.ranges where found.count <= workMax {
+                // One more than the limit, to see that there are more.
+                let most = workMax == .max ? Int.max : workMax + 1 - found.count
+                let objects = try access.index.objects(in: range, of: view, schema: snapshot.schema, most: most)
+                if found.isEmpty { found = objects } else { found += objects }
+            }
+            return found
+        }
+        for range in access.ranges where found.count <= workMax {
             try access.index.forEachObject(in: range, of: view, schema: snapshot.schema) { reference in
                 if isRequested(reference) { found.append(reference) }
                 return found.count <= workMax

@@ -2,13 +2,15 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 /// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
-/// is grouped, the group of a row is found by the cell.
+/// or of texts is grouped, the group of a row is found by the cell.
 final class GroupAccumulator {
     private(set) var groups: GroupTable
     private let reader: DictionaryInputReader
     /// Groups by cell, for a single grouped column of fixed width.
     private var slotsByCell: [UInt64: Int] = [:]
     private var slotOfNull: Int?
+    /// Groups by the bytes of a text, for a single grouped column of texts.
+    private var slotsByText = TextSlots()
 
     init(_ program: DictionaryProgram, _ context: FilterContext) {
         groups = GroupTable(program)
@@ -78,8 +80,9 @@ final class GroupAccumulator {
         _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [DictionaryInputReader.Source]
     ) throws(EngineError) -> Int {
         if program.grouping.isEmpty { return 0 }
-        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]], let width = column.type.cellWidth {
-            return try slot(row, column, width)
+        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]] {
+            if let width = column.type.cellWidth { return try slot(row, column, width) }
+            if column.type == .string, !row.isNull(column.column) { return try slot(row, ofText: column) }
         }
         var values: [PropertyValue] = []
         for input in program.grouping { values.append(try reader.value(sources[input], row, key, table).groupingForm) }
@@ -92,6 +95,14 @@ final class GroupAccumulator {
         if let known = isNull ? slotOfNull : slotsByCell[cell] { return known }
         let slot = groups.slot(for: [try reader.cell(column, row).groupingForm])
         if isNull { slotOfNull = slot } else { slotsByCell[cell] = slot }
+        return slot
+    }
+
+    private func slot(_ row: RowView, ofText column: StoredColumn) throws(EngineError) -> Int {
+        let known = unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe slotsByText.slot(text) }
+        if let known { return known }
+        let slot = groups.slot(for: [try reader.cell(column, row)])
+        unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe slotsByText.add(text, slot) }
         return slot
     }
 
@@ -141,6 +152,28 @@ final class GroupAccumulator {
             if isWhole { total.add(column.int(in: row)) } else { total.add(column.double(in: row)) }
             return true
         }
+    }
+}
+
+/// The groups of some texts, found by the bytes of the text. A text replaces another one with the same place.
+private struct TextSlots {
+    private static let placeCount = 64
+    private var entries = [(text: [UInt8], slot: Int)?](repeating: nil, count: TextSlots.placeCount)
+
+    func slot(_ text: UnsafeRawBufferPointer) -> Int? {
+        guard let entry = entries[unsafe Self.place(text)], entry.text.count == text.count,
+            unsafe entry.text.withUnsafeBytes({ unsafe $0.elementsEqual(text) })
+        else { return nil }
+        return entry.slot
+    }
+
+    mutating func add(_ text: UnsafeRawBufferPointer, _ slot: Int) { entries[unsafe Self.place(text)] = (unsafe Array(text), slot) }
+
+    /// A hash of the length and the first bytes.
+    private static func place(_ text: UnsafeRawBufferPointer) -> Int {
+        var hash = UInt64(truncatingIfNeeded: text.count)
+        for unsafe byte in unsafe text.prefix(16) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return Int(truncatingIfNeeded: (hash ^ hash >> 32) % UInt64(placeCount))
     }
 }
 

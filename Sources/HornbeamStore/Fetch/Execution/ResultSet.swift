@@ -80,6 +80,13 @@ package struct ResultSet: Sendable {
         count += 1
     }
 
+    /// Adds rows of one entity without hints.
+    mutating func append(_ keys: [UInt64], _ entityIndex: Int32) {
+        references.reserveCapacity(references.count + keys.count)
+        for key in keys { references.append(ObjectReference(entityIndex: entityIndex, key: key)) }
+        count += keys.count
+    }
+
     /// Appends another result set of the same form.
     mutating func append(_ other: ResultSet) {
         for leaf in other.leaves {

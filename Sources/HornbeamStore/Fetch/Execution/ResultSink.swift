@@ -143,11 +143,20 @@ final class ResultSink {
         return acceptUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
-    /// Receives an object without its row. Returns false when no more objects are needed.
-    func accept(_ reference: ObjectReference) -> Bool {
+    /// Receives an object without its row, or with the location at which it was read. Returns false when no more objects are needed.
+    func accept(_ reference: ObjectReference, at location: RowLocation? = nil) -> Bool {
         if excluding.contains(reference.key) { return true }
-        return acceptUnread(reference, nil)
+        return acceptUnread(reference, location.map(RowHint.init))
     }
+
+    /// The number of objects that the sink still needs, if it takes the next ones as they come; nil otherwise.
+    var freePlaces: Int? {
+        guard case .collect = mode, excluding.isEmpty, let neededCount else { return nil }
+        return max(neededCount - rows.count, 0)
+    }
+
+    /// Receives objects of one entity without their rows, at most `freePlaces`.
+    func accept(_ keys: [UInt64], of entityIndex: Int32) { rows.append(keys, entityIndex) }
 
     private func acceptUnread(_ reference: ObjectReference, _ hint: RowHint?) -> Bool {
         if case .count = mode {

@@ -4,10 +4,10 @@ internal import HornbeamThreads
 
 /// The plan of a request shape, which is bound to the constants of each request.
 ///
-/// It keeps the planner's choice and the filters that were compiled last. Binding computes the ranges of the chosen index with the planner's own
-/// code, so a bound plan is one of the plans that the planner compares, and has the same results. It does not count entries and does not
-/// look at other indexes. Only plans that read few rows are kept. If a request would read many more rows than the first one of its shape, it is
-/// planned again.
+/// It keeps the planner's choice and the filters that were compiled last, but not the constants of the first request. Binding computes the
+/// ranges of the chosen index with the planner's own code, so a bound plan is one of the plans that the planner compares, and has the same
+/// results. It does not count entries and does not look at other indexes. Only plans that read few rows are kept. If a request would read many
+/// more rows than the first one of its shape, it is planned again.
 final class KeptPlan: Sendable {
     /// A plan is kept if it reads at most so many entries.
     private static let entriesMax = 256
@@ -19,15 +19,20 @@ final class KeptPlan: Sendable {
         case lookUp(ValueIndex)
         /// The same beside further conditions.
         case equal(ValueIndex, position: Int)
+        /// Ranges of an index. The access has no ranges.
         case index(ValueIndex, IndexAccess)
         /// The members of the object in a condition.
         case members(LinkIndex, position: Int)
+        /// Ranges of an index for each part of an OR.
+        case union([ValueIndex], position: Int)
     }
 
     private let path: Path
-    /// The first plan of the shape.
+    /// The first plan of the shape, without its conditions and ranges.
     let plan: FetchPlan
-    private let terms: [PredicateAnalysis.Term]
+    /// The conditions without their constants; nil if the predicate is no comparison and no AND of comparisons.
+    private let terms: [PredicateAnalysis.Term]?
+    private let conjunctCount: Int
     /// The positions of the conditions that the path does not satisfy.
     private let residualPositions: [Int]
     private let isCounting: Bool
@@ -43,29 +48,39 @@ final class KeptPlan: Sendable {
         let filters: [Filter?]
     }
 
+    private var isExact: Bool { residualPositions.isEmpty }
+
     /// Nil for a plan that reads many rows or has another kind of path.
     init?(_ plan: FetchPlan, of fetch: ValidatedFetch, counting: Bool, in schema: Schema) {
-        guard fetch.shape != nil, let terms = plan.terms else { return nil }
-        self.plan = plan
-        self.terms = terms
+        guard fetch.shape != nil, let (path, workMax) = Self.path(of: plan, counting: counting, schema) else { return nil }
+        self.path = path
+        self.workMax = workMax
         isCounting = counting
-        residualPositions = terms.indices.filter { !plan.choice.used.contains($0) }
+        terms = plan.terms(of: fetch.request)
+        conjunctCount = plan.conjuncts.count
+        residualPositions = plan.conjuncts.indices.filter { !plan.choice.used.contains($0) }
+        self.plan = plan.withoutConstants
+    }
+
+    private static func path(of plan: FetchPlan, counting: Bool, _ schema: Schema) -> (Path, workMax: Int)? {
+        let few = max(entriesAlways, 4 * plan.choice.entries)
         switch plan.choice.path {
         case .index(let access) where access.order != nil:
-            guard let wanted = plan.window.end, plan.window.offset == 0, wanted <= Self.entriesMax else { return nil }
-            path = .index(access.index, access)
-            workMax = max(Self.entriesMax, 16 * wanted)
-        case .index(let access) where access.ranges.count == 1 && plan.choice.entries <= Self.entriesMax:
-            if let position = plan.positionOfLookup(in: access.index, terms, schema) {
-                path = !counting && plan.isExact && plan.sorts.isEmpty ? .lookUp(access.index) : .equal(access.index, position: position)
-            } else {
-                path = .index(access.index, access)
-            }
-            workMax = max(Self.entriesAlways, 4 * plan.choice.entries)
-        case .members(let link, let owners, nil) where owners.count == 1 && plan.choice.entries <= Self.entriesMax:
-            guard plan.choice.used.count == 1, let position = plan.choice.used.first, terms[position].comparator == .equal else { return nil }
-            path = .members(link, position: position)
-            workMax = max(Self.entriesAlways, 4 * plan.choice.entries)
+            guard let wanted = plan.window.end, plan.window.offset == 0, wanted <= entriesMax else { return nil }
+            return (.index(access.index, access.withoutRanges), max(entriesMax, 16 * wanted))
+        case .index(let access) where plan.choice.entries <= entriesMax:
+            guard let position = plan.positionOfLookup(in: access.index, schema) else { return (.index(access.index, access.withoutRanges), few) }
+            return (!counting && plan.isExact && plan.sorts.isEmpty ? .lookUp(access.index) : .equal(access.index, position: position), few)
+        case .members(let link, let owners, nil) where owners.count == 1 && plan.choice.entries <= entriesMax:
+            guard plan.choice.used.count == 1, let position = plan.choice.used.first, plan.term(position)?.comparator == .equal else { return nil }
+            return (.members(link, position: position), few)
+        case .union(let parts) where plan.choice.entries <= entriesMax:
+            guard plan.choice.used.count == 1, let position = plan.choice.used.first, case .other(let node) = plan.conjuncts[position],
+                PredicateAnalysis.terms(ofAnyIn: node)?.count == parts.count
+            else { return nil }
+            var indexes: [ValueIndex] = []
+            for part in parts { if case .index(let access) = part.path { indexes.append(access.index) } }
+            return indexes.count == parts.count ? (.union(indexes, position: position), few) : nil
         default: return nil
         }
     }
@@ -83,20 +98,24 @@ final class KeptPlan: Sendable {
 
     /// The plan for the constants of a request of the shape; nil if the planner must choose again.
     func bound(to request: FetchDescription, in snapshot: StoreSnapshot) throws(EngineError) -> FetchPlan? {
-        var terms = terms
-        request.forEachConstant { position, value in
-            terms[position].value = value
-            return true
-        }
         var bound = plan
-        bound.conjuncts = terms.map { .term($0) }
-        guard try choose(&bound, terms, snapshot) else { return nil }
-        if isCounting, plan.isExact { bound.choice.entries = try planner(bound, snapshot).countEntries(bound.choice.path) }
-        if !plan.isExact {
+        bound.conjuncts = conjuncts(of: request)
+        guard bound.conjuncts.count == conjunctCount, try choose(&bound, snapshot) else { return nil }
+        if isCounting, isExact { bound.choice.entries = try planner(bound, snapshot).countEntries(bound.choice.path) }
+        if !isExact {
             bound.residual = residualPositions.map { bound.conjuncts[$0] }
             bound.filters = try boundFilters(bound, snapshot)
         }
         return bound
+    }
+
+    private func conjuncts(of request: FetchDescription) -> [PredicateAnalysis.Conjunct] {
+        guard var terms else { return PredicateAnalysis(request.predicate).conjuncts }
+        request.forEachConstant { position, value in
+            terms[position].value = value
+            return true
+        }
+        return terms.map { .term($0) }
     }
 
     private func planner(_ bound: FetchPlan, _ snapshot: StoreSnapshot) -> AccessPlanner {
@@ -106,26 +125,42 @@ final class KeptPlan: Sendable {
     }
 
     /// Sets the ranges of the path. False if the path does not serve the constants.
-    private func choose(
-        _ bound: inout FetchPlan, _ terms: [PredicateAnalysis.Term], _ snapshot: StoreSnapshot
-    ) throws(EngineError) -> Bool {
+    private func choose(_ bound: inout FetchPlan, _ snapshot: StoreSnapshot) throws(EngineError) -> Bool {
         switch path {
         case .lookUp: return false
         case .equal(let index, let position):
-            guard let key = index.lookupKey(terms[position].value, origins: snapshot.reader.origins) else { return false }
+            guard let term = bound.term(position), let key = index.lookupKey(term.value, origins: snapshot.reader.origins) else { return false }
             bound.choice.path = .index(IndexAccess(index: index, ranges: [KeyRange(prefix: key)], isWhole: false))
         case .index(let index, let kept):
             let planner = planner(bound, snapshot)
             guard let (access, used) = try planner.indexPath(index, planner.terms), used == plan.choice.used, access.isWhole == kept.isWhole,
-                access.order == kept.order, access.ranges.count <= 1
+                access.order == kept.order
             else { return false }
             bound.choice.path = .index(access)
         case .members(let link, let position):
-            guard let objects = planner(bound, snapshot).compiler?.objectKeys(terms[position]), !objects.hasNull, objects.keys.count == 1
+            guard let term = bound.term(position), let objects = planner(bound, snapshot).compiler?.objectKeys(term), !objects.hasNull,
+                objects.keys.count == 1
             else { return false }
             bound.choice.path = .members(link, owners: Array(objects.keys), via: nil)
+        case .union(let indexes, let position):
+            guard case .other(let node) = bound.conjuncts[position], let parts = try union(of: indexes, node, bound, snapshot) else { return false }
+            bound.choice.path = .union(parts)
         }
         return true
+    }
+
+    /// The ranges of the parts of an OR; nil if an index does not serve its part.
+    private func union(
+        of indexes: [ValueIndex], _ node: FetchPredicate.Node, _ bound: FetchPlan, _ snapshot: StoreSnapshot
+    ) throws(EngineError) -> [AccessChoice]? {
+        guard let terms = PredicateAnalysis.terms(ofAnyIn: node), terms.count == indexes.count else { return nil }
+        var parts: [AccessChoice] = []
+        for (index, term) in zip(indexes, terms) {
+            let planner = AccessPlanner(snapshot: snapshot, entity: plan.entity, tables: plan.tables, conjuncts: [.term(term)], depth: 1)
+            guard let (access, used) = try planner.indexPath(index, planner.terms), used == [0] else { return nil }
+            parts.append(AccessChoice(.index(access), used: used, entries: try planner.countEntries(.index(access))))
+        }
+        return parts
     }
 
     // MARK: Filters
@@ -148,22 +183,47 @@ final class KeptPlan: Sendable {
 
 extension FetchPlan {
     /// The position of the only condition that an index satisfies, if it is equality with the index's only element; nil otherwise.
-    fileprivate func positionOfLookup(in index: ValueIndex, _ terms: [PredicateAnalysis.Term], _ schema: Schema) -> Int? {
-        guard choice.used.count == 1, let position = choice.used.first, terms[position].isPlainEquality,
-            let property = entity.propertiesByName[terms[position].key ?? ""], schema.lookupIndex(of: property) === index
+    fileprivate func positionOfLookup(in index: ValueIndex, _ schema: Schema) -> Int? {
+        guard choice.used.count == 1, let position = choice.used.first, let term = term(position), term.isPlainEquality,
+            let property = entity.propertiesByName[term.key ?? ""], schema.lookupIndex(of: property) === index
         else { return nil }
         return position
     }
 
-    /// The conditions as terms; nil if one has another form.
-    fileprivate var terms: [PredicateAnalysis.Term]? {
+    /// A condition as a term; nil if it has another form.
+    fileprivate func term(_ position: Int) -> PredicateAnalysis.Term? {
+        if case .term(let term) = conjuncts[position] { term } else { nil }
+    }
+
+    /// The conditions without their constants, in the order of `forEachConstant`; nil if one has another form.
+    fileprivate func terms(of request: FetchDescription) -> [PredicateAnalysis.Term]? {
         var terms: [PredicateAnalysis.Term] = []
-        for conjunct in conjuncts {
-            guard case .term(let term) = conjunct else { return nil }
+        for position in conjuncts.indices {
+            guard var term = term(position) else { return nil }
+            term.value = .null
             terms.append(term)
         }
-        return terms
+        var constantCount = 0
+        request.forEachConstant { _, _ in
+            constantCount += 1
+            return true
+        }
+        return constantCount == terms.count ? terms : nil
     }
+
+    /// The plan without conditions, ranges and filters.
+    fileprivate var withoutConstants: FetchPlan {
+        var plan = self
+        plan.conjuncts = []
+        plan.residual = []
+        plan.filters = [Filter?](repeating: nil, count: filters.count)
+        plan.choice.path = .nothing
+        return plan
+    }
+}
+
+extension IndexAccess {
+    fileprivate var withoutRanges: IndexAccess { IndexAccess(index: index, ranges: [], isWhole: isWhole, order: order) }
 }
 
 extension PredicateAnalysis.Term {

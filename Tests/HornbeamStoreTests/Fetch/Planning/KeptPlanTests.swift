@@ -43,6 +43,50 @@ struct KeptPlanTests {
         #expect(same === first && none.rows.isEmpty && none.work.text.description.contains("year < 1950"))
     }
 
+    private func run(_ format: String, _ arguments: [any PredicateArgument]) throws -> (answer: FetchAnswer, kept: KeptPlan?) {
+        let predicate = try FetchPredicate(format: format, arguments: arguments)
+        let fetch = try ValidatedFetch(FetchDescription(entityName: "Book", predicate: predicate), in: library.store.model, shapes)
+        let snapshot = try library.store.snapshot()
+        let answer = try snapshot.fetch(fetch)
+        let kept = snapshot.schema.keptPlans.object(for: try #require(fetch.shape), isCounting: false)
+        return (answer, kept as? KeptPlan)
+    }
+
+    @Test("lists, ranges and alternatives have shapes, and their plans are kept",
+          arguments: [
+              ("pages IN {%d, %d}", [20, 30], [40, 5], 2, 1, "index Book(pages), 2 ranges: 1 entry"),
+              ("pages IN %@", [20, 30], [40, 50], 2, 2, "index Book(pages), 2 ranges: 2 entries"),
+              ("pages BETWEEN {%d, %d}", [20, 30], [45, 60], 2, 2, "index Book(pages): 2 entries"),
+              ("pages == %d OR pages == %d", [20, 30], [40, 40], 2, 1, "any of, about 1 object"),
+          ] as [(String, [Int], [Int], Int, Int, String)])
+    func listsAreKept(format: String, first: [Int], second: [Int], _ firstCount: Int, _ secondCount: Int, _ plan: String) throws {
+        func arguments(_ numbers: [Int]) -> [any PredicateArgument] { format.hasSuffix("%@") ? [numbers] : numbers }
+        let (answer, _) = try run(format, arguments(first))
+        let kept = try #require(try run(format, arguments(first)).kept)
+        #expect(answer.rows.count == firstCount)
+        let (other, same) = try run(format, arguments(second))
+        #expect(same === kept && other.rows.count == secondCount)
+        #expect(other.work.text.description.contains(plan), "\(other.work.text)")
+    }
+
+    @Test("shapes and kept plans contain no constants of the requests that made them")
+    func constantsAreNotKept() throws {
+        let secret = "a text that is no part of the store"
+        for format in ["title == %@", "title IN {%@, 'a'}", "title == %@ OR title == 'b'", "title >= %@ AND title <= 'zz'"] {
+            let predicate = try FetchPredicate(format: format, arguments: [secret])
+            let fetch = try ValidatedFetch(FetchDescription(entityName: "Book", predicate: predicate), in: library.store.model, shapes)
+            _ = try library.store.snapshot().fetch(fetch)
+            let shape = try #require(fetch.shape)
+            var text = ""
+            dump(shape, to: &text)
+            if let kept = try library.store.snapshot().schema.keptPlans.object(for: shape, isCounting: false) as? KeptPlan {
+                dump(kept.plan.conjuncts, to: &text)
+                dump(kept.plan.choice.path, to: &text)
+            }
+            #expect(!text.contains(secret), "\(format)")
+        }
+    }
+
     @Test("a request that would read many rows by a kept plan is planned again, and the kept plan stays for rare values")
     func frequentValuesArePlannedAgain() throws {
         let first = try #require(try fetch(20).kept)
