@@ -19,7 +19,9 @@ struct CatalogueSuite {
     ]
 
     func run(into results: inout Results) throws {
-        guard let catalogue = try PackageCatalogue(file: options.catalogue) else { return note("This machine has no package catalogue: its rows are left out.") }
+        guard let catalogue = try PackageCatalogue(file: options.catalogue) else {
+            return note("This machine has no package catalogue: its rows are left out.")
+        }
         var packages = catalogue.packages
         if options.isSmoke { packages = Array(packages.prefix(2_000)) }
         results.declare(Self.rows + DaySuite.rows)

@@ -50,6 +50,8 @@ extension FetchExecution {
         let table = snapshot.schema.table(at: reference.entityIndex)
         let filter = filter(reference.entityIndex)
         var location = RowLocation()
+        // The leaf hint cache finds most rows without a descent.
+        guard try snapshot.cells(table).find(reference.key, at: &location) else { return true }
         let passes = try snapshot.readRow(reference.key, of: table, at: &location) { (row) throws(EngineError) -> Bool in
             try filter.holds(row, reference.key, table, context)
         }
