@@ -79,10 +79,10 @@ enum SwiftSpelling {
         case (.bool(let truth), _): "\(truth)"
         case (.int(let number), .boolean): number == 0 ? "false" : "true"
         case (.int(let number), _): "\(number)"
-        case (.double(let number), .date): "Date(timeIntervalSinceReferenceDate: \(number))"
+        case (.double(let number), .date): "Foundation.Date(timeIntervalSinceReferenceDate: \(number))"
         case (.double(let number), _): number.isFinite ? "\(number)" : nil
-        case (.decimal(let number), _): "Decimal(string: \"\(number)\")!"
-        case (.date(let date), _): "Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        case (.decimal(let number), _): "Foundation.Decimal(string: \"\(number)\")!"
+        case (.date(let date), _): "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
         default: nil
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HornbeamGenerator
 import HornbeamModel
 import Testing
@@ -137,6 +138,19 @@ import Testing
         ])
         let text = try ModelGenerator(definition, name: "Things", style: .tokens).files()[0].text
         #expect(text.contains("static let made = Hornbeam.Attribute<Foundation.Date>(\"made\")"))
+    }
+
+    @Test func defaultsAndLimitsNameTheModuleOfTheirTypes() throws {
+        let date = Date(timeIntervalSinceReferenceDate: 5)
+        let definition = ModelDefinition(entities: [
+            Entity(
+                "Thing",
+                attributes: [AttributeDescription("made", .date, default: .date(date)), AttributeDescription("price", .decimal, default: .decimal(2))]),
+            Entity("Date"), Entity("Decimal"),
+        ])
+        let text = try ModelGenerator(definition, name: "Things", style: .macro).files().map(\.text).joined()
+        #expect(text.contains("var made: Foundation.Date? = Foundation.Date(timeIntervalSinceReferenceDate: 5.0)"))
+        #expect(text.contains("var price: Foundation.Decimal? = Foundation.Decimal(string: \"2\")!"))
     }
 
     @Test func textsBecomeLiteralsThatNothingInThemEnds() throws {

@@ -78,6 +78,9 @@ extension PropertyValue {
         case (.binary, .string(let text)):
             guard let data = Data(base64Encoded: text) else { throw notA("text in Base64") }
             return .data(data)
+        // The decimal of more digits than a double has, as the nearest double.
+        case (.double, .decimal(let number)), (.float, .decimal(let number)):
+            return Double("\(number)").map(PropertyValue.double) ?? self
         // By its digits: 0.1 becomes the decimal 0.1.
         case (.decimal, .double(let number)):
             return Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(PropertyValue.decimal) ?? self
@@ -138,6 +141,8 @@ extension PropertyValue {
         switch value {
         case let value as PropertyValue: self = value
         case is NSNull: self = .null
+        // First, because a number 0 or 1 of Foundation can be cast to Bool.
+        case let number as NSNumber where type(of: value) is NSNumber.Type: self = PropertyValue(number: number)
         case let value as String: self = .string(value)
         case let value as Bool: self = .bool(value)
         case let value as any BinaryInteger: self = Int64(exactly: value).map(PropertyValue.int) ?? .decimal(Decimal(string: "\(value)") ?? .nan)
@@ -147,11 +152,25 @@ extension PropertyValue {
         case let value as Data: self = .data(value)
         case let value as UUID: self = .uuid(value)
         case let value as URL: self = .uri(value)
-        case let value as NSNumber: self = Int64(exactly: value).map(PropertyValue.int) ?? .double(value.doubleValue)
         case let value as [Any]: self = .array(try value.map { try PropertyValue(foundation: $0) })
         case let value as [String: Any]: self = .dictionary(try value.mapValues { try PropertyValue(foundation: $0) })
         default:
             throw HornbeamError(.typeMismatch, "A value of type \(type(of: value)) cannot be imported. Convert it first.")
+        }
+    }
+
+    /// The value of a number of Foundation, which has one object for true and one for false.
+    private init(number: NSNumber) {
+        if number === NSNumber(value: true) || number === NSNumber(value: false) {
+            self = .bool(number.boolValue)
+        } else if let decimal = number as? NSDecimalNumber {
+            self = .decimal(decimal.decimalValue)
+        } else if let whole = Int64(exactly: number) {
+            self = .int(whole)
+        } else if let whole = UInt64(exactly: number) {
+            self = .decimal(Decimal(whole))
+        } else {
+            self = .double(number.doubleValue)
         }
     }
 }

@@ -43,12 +43,39 @@ struct CompiledImportLink<Row> {
     var isNull: (Row) throws -> Bool = { _ in true }
 }
 
+/// The source of an attribute, with the attribute.
+struct CompiledImportField<Row> {
+    let source: ImportField<Row>
+    let property: PropertyDescription
+    let null: ImportNullRule
+    /// The `Coded` type of the attribute, which must be able to decode a value.
+    let coded: (any AttributeValue.Type)?
+
+    /// - Throws: `typeMismatch` for JSON that is no value of the attribute's type.
+    func check(_ value: PropertyValue) throws {
+        guard let coded, !value.isNull, coded.init(propertyValue: value) == nil else { return }
+        throw HornbeamError(
+            .typeMismatch, "The value of \(property) is no \(coded.codedTypeName).", entity: property.entity.name, key: property.name, value: value)
+    }
+}
+
+extension AttributeValue {
+    /// The type in messages: `Address` for `Coded<Address>?`.
+    fileprivate static var codedTypeName: String {
+        var name = "\(Self.self)"
+        for (prefix, suffix) in [("Optional<", ">"), ("Coded<", ">")] where name.hasPrefix(prefix) {
+            name = String(name.dropFirst(prefix.count).dropLast(suffix.count))
+        }
+        return name
+    }
+}
+
 /// A mapping that is checked against the model.
 struct ImportPlan<Row> {
     let target: ImportTarget
     fileprivate let key: ImportField<Row>?
     fileprivate let predicate: (@Sendable (Row) throws -> FetchPredicate)?
-    fileprivate let fields: [(source: ImportField<Row>, property: PropertyDescription, null: ImportNullRule)]
+    fileprivate let fields: [CompiledImportField<Row>]
     fileprivate let links: [(link: CompiledImportLink<Row>, null: ImportNullRule)]
 
     /// The row with the types of the model.
@@ -59,12 +86,13 @@ struct ImportPlan<Row> {
         if let key, let lookup = target.lookup { converted.entry = try value(of: key, in: row, lookup.key).flatMap(lookup.entry) }
         converted.predicate = try predicate?(row)
         converted.values.reserveCapacity(fields.count)
-        for (source, property, null) in fields {
-            guard let value = try value(of: source, in: row, property) else {
+        for field in fields {
+            guard let value = try value(of: field.source, in: row, field.property) else {
                 converted.values.append(nil)
                 continue
             }
-            converted.values.append(value.isNull && null == .keep ? nil : value)
+            if field.coded != nil { try field.check(value) }
+            converted.values.append(value.isNull && field.null == .keep ? nil : value)
         }
         converted.links.reserveCapacity(links.count)
         for (link, null) in links {
@@ -142,7 +170,7 @@ final class ImportCompiler {
 
     private func fields<Object: ManagedObject, Row>(
         of mapping: ImportMapping<Object, Row>, _ entity: EntityDescription, _ key: String?
-    ) throws -> [(source: ImportField<Row>, property: PropertyDescription, null: ImportNullRule)] {
+    ) throws -> [CompiledImportField<Row>] {
         var sources = mapping.fields
         if let named = mapping.named {
             let stated = Set(sources.map(\.property))
@@ -151,8 +179,19 @@ final class ImportCompiler {
             }
         }
         return try sources.filter { $0.property != key && !mapping.ignored.contains($0.property) }.map {
-            ($0, try attribute($0.property, of: entity), $0.null ?? mapping.nullRule)
+            let property = try attribute($0.property, of: entity)
+            return CompiledImportField(
+                source: $0, property: property, null: $0.null ?? mapping.nullRule, coded: property.attributeType == .transformable ? coded(property) : nil)
         }
+    }
+
+    /// The `Coded` type that the class of an entity declares for an attribute; nil for other types.
+    private func coded(_ property: PropertyDescription) -> (any AttributeValue.Type)? {
+        let tokens = context.persistentStoreCoordinator.binding.objectClass(of: property.entity).tokens
+        guard let token = tokens.first(where: { $0.name == property.name }) as? any AttributeToken, token.valueType is any CodedType.Type else {
+            return nil
+        }
+        return token.valueType
     }
 
     private func entity(of type: ManagedObject.Type) throws -> EntityDescription {

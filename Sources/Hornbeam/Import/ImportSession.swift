@@ -14,7 +14,7 @@ final class ImportSession {
     private var report = ImportReport()
     private var portion: [NumberedRow] = []
     private var rowsSinceSave = 0
-    private var seen = SeenObjects()
+    private var seen: SeenObjects
 
     /// A structure, because arrays of tuples are destroyed element by element through their metadata.
     private struct NumberedRow {
@@ -49,7 +49,8 @@ final class ImportSession {
         self.lookups = lookups
         self.options = options
         self.owner = owner
-        writer = ImportWriter(context, owner)
+        writer = ImportWriter(context, owner, checksOtherEnds: options.onRefusal == .skip)
+        seen = SeenObjects(key: target.lookup?.key)
         try owner?.check(target.entity)
     }
 
@@ -99,10 +100,11 @@ final class ImportSession {
             seen.isIncomplete = true
             try refuse(number, error)
         }
-        if portion.count >= min(Self.portionSize, saveInterval) { try writePortion() }
+        if portion.count >= min(Self.portionSize, saveInterval - rowsSinceSave) { try writePortion() }
     }
 
-    private var saveInterval: Int {
+    /// The number of rows between saves; no limit unless the import saves each n rows.
+    var saveInterval: Int {
         if case .every(let count) = options.saving { max(1, count) } else { .max }
     }
 
@@ -117,6 +119,7 @@ final class ImportSession {
             } catch {
                 // The object of the row is known to the writer if it exists.
                 if let object = writer.refusedObject { seen.add(object) } else if next.row.entry == nil { seen.isIncomplete = true }
+                if let entry = next.row.entry { seen.add(entry.key) }
                 for object in writer.named where !object.isInserted && !object.isDeleted { seen.add(object) }
                 // The row may name further objects of its entity, which the writer did not reach.
                 if target.links.contains(where: { $0.target.entity.isKind(of: target.entity) }) { seen.isIncomplete = true }
@@ -182,7 +185,7 @@ final class ImportSession {
         seen.settle()
         var request = FetchRequest<ManagedObject>(entityName: target.entity.name)
         if case .matching(let predicate) = scope { request.predicate = predicate }
-        let found = try context.fetchIDs(request).filter { !seen.ids.contains($0) }
+        let found = try context.fetchIDs(request).filter { !seen.contains($0, context) }
         guard let owner else { return found }
         let members = Set(owner.members)
         return found.filter(members.contains)
@@ -190,15 +193,31 @@ final class ImportSession {
 }
 
 /// The objects that rows of an import named.
+///
+/// An object that another context saved with the key of a row has another ID than the object of this import, so keys are compared too.
 private struct SeenObjects {
+    /// The attribute by which rows find objects; nil for a mapping without a key.
+    let key: PropertyDescription?
+    private var keys: Set<PropertyValue> = []
     private(set) var ids: Set<ManagedObjectID> = []
     /// The objects since the last save, whose IDs may be temporary.
     private var recent: [ManagedObject] = []
     /// True when the object of a row is unknown.
     var isIncomplete = false
 
+    init(key: PropertyDescription?) { self.key = key }
+
+    mutating func add(_ key: PropertyValue) { keys.insert(key) }
+
     mutating func add(_ object: ManagedObject) {
+        if let key { keys.insert(object.currentValue(of: key)) }
         if object.isInserted { recent.append(object) } else { ids.insert(object.objectID) }
+    }
+
+    func contains(_ id: ManagedObjectID, _ context: ManagedObjectContext) -> Bool {
+        if ids.contains(id) { return true }
+        guard let key else { return false }
+        return keys.contains(context.object(with: id).currentValue(of: key))
     }
 
     /// Takes the IDs after a save, or before the cleaning of one that is saved later.

@@ -33,6 +33,8 @@ final class ImportWriter {
 
     private let context: ManagedObjectContext
     private let owner: ImportOwner?
+    /// True to validate the objects at the other ends of changed relationships row by row. Otherwise the save validates them.
+    private let checksOtherEnds: Bool
     /// The entity of the rows.
     private var root: EntityDescription?
     /// The changes of the current row, in their order.
@@ -46,9 +48,10 @@ final class ImportWriter {
     /// The object of the row that was refused last, if it existed before.
     private(set) var refusedObject: ManagedObject?
 
-    init(_ context: ManagedObjectContext, _ owner: ImportOwner?) {
+    init(_ context: ManagedObjectContext, _ owner: ImportOwner?, checksOtherEnds: Bool) {
         self.context = context
         self.owner = owner
+        self.checksOtherEnds = checksOtherEnds
     }
 
     /// Changes the object of a row, or makes one.
@@ -179,6 +182,7 @@ final class ImportWriter {
         if let destination { recordFormerEnd(of: destination, property) }
         changes.append(.destination(old, property, object))
         object.setDestination(destination, of: property)
+        touch([old, destination].compactMap(\.self), inverseOf: property)
         return true
     }
 
@@ -197,7 +201,14 @@ final class ImportWriter {
         }
         changes.append(.members(old, property, object))
         object.replaceMembers(wanted.map(context.object), of: property)
+        touch(Set(old).symmetricDifference(known).map(context.object), inverseOf: property)
         return true
+    }
+
+    /// Validates the objects at the other end of a relationship at the end of the row, if that end limits their number.
+    private func touch(_ objects: [ManagedObject], inverseOf property: PropertyDescription) {
+        guard checksOtherEnds, let inverse = property.inverse, inverse.needsValidation else { return }
+        touched += objects
     }
 
     /// Sets the relationship of the owner; true when it was another.
@@ -209,6 +220,10 @@ final class ImportWriter {
         recordFormerEnd(of: object, property)
         changes.append(.addition(object, to: owner))
         source.add(object, to: property)
+        if checksOtherEnds {
+            if property.needsValidation { touched.append(source) }
+            touch([object], inverseOf: property)
+        }
         return true
     }
 

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// Reads JSON as property values: whole numbers as integers, others as doubles, whole numbers beyond 64 bits as decimals. Safe: it exists only
-/// while the caller lends the bytes.
+/// Reads JSON as property values: whole numbers as integers, others as doubles, numbers with more digits than these hold as decimals. Safe: it
+/// exists only while the caller lends the bytes.
 @safe struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var place = 0
@@ -11,6 +11,8 @@ internal import HornbeamModel
     private static let depthMax = 128
     /// The digits of a `Decimal`.
     private static let digitsMax = 38
+    /// The number of digits that each double holds.
+    private static let doubleDigits = 15
 
     /// The row of a JSON object.
     ///
@@ -117,13 +119,22 @@ internal import HornbeamModel
         let text = unsafe String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<place]), as: UTF8.self)
         if !isWhole {
             guard let number = Double(text), number.isFinite else { throw fault("has a number beyond the range of a double") }
-            return .double(number)
+            return Self.exactDecimal(text, number).map(PropertyValue.decimal) ?? .double(number)
         }
         if let number = Int64(text) { return .int(number) }
         guard count <= Self.digitsMax, let number = Decimal(string: text) else {
             throw fault("has a whole number of more than \(Self.digitsMax) digits")
         }
         return .decimal(number)
+    }
+
+    /// The decimal of a number that differs from the digits of its nearest double; nil for others, and for more digits than a decimal holds.
+    private static func exactDecimal(_ text: String, _ nearest: Double) -> Decimal? {
+        let digits = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter { $0 &- UInt8(ascii: "0") < 10 }.drop { $0 == UInt8(ascii: "0") }
+        guard digits.count > doubleDigits, digits.count <= digitsMax else { return nil }
+        let plain = Locale(identifier: "en_US_POSIX")
+        guard let exact = Decimal(string: text, locale: plain), exact.isFinite, exact != Decimal(string: "\(nearest)", locale: plain) else { return nil }
+        return exact
     }
 
     /// Moves past digits. Returns their number.

@@ -34,7 +34,9 @@ extension PersistentContainer {
 
     /// Imports the rows of an asynchronous sequence, such as lines of a network connection that the app decodes (SEED-5).
     ///
-    /// Memory holds the rows since the last save; the sequence waits while rows are written.
+    /// Rows are written in groups of 500, or of as many as one save has. The rows of a group wait until it is complete or the sequence ends; a
+    /// sequence that pauses within a group needs `saving: .every(n)` with a small number. Memory holds the rows since the last save; the sequence
+    /// waits while rows are written.
     /// - Throws: The errors of the form above, and of the sequence, which count as an error of the import. `CancellationError` when the task was
     ///   cancelled.
     @discardableResult
@@ -44,10 +46,11 @@ extension PersistentContainer {
     ) async throws -> ImportReport where Rows.Element == Row {
         let importer = try await StreamImporter(self, mapping, options)
         do {
+            let groupSize = importer.groupSize
             var portion: [Row] = []
             for try await row in rows {
                 portion.append(row)
-                guard portion.count == 500 else { continue }
+                guard portion.count >= groupSize else { continue }
                 try await importer.add(portion)
                 portion.removeAll(keepingCapacity: true)
             }
@@ -76,6 +79,8 @@ private actor StreamImporter<Row: Sendable> {
     private var session: ImportSession?
     private let plan: ImportPlan<Row>
     private var count = 0
+    /// The number of rows that are sent to the context together.
+    let groupSize: Int
 
     init<Object: ManagedObject>(
         _ container: PersistentContainer, _ mapping: ImportMapping<Object, Row>, _ options: @Sendable () -> ImportOptions
@@ -83,7 +88,8 @@ private actor StreamImporter<Row: Sendable> {
         context = container.newContext()
         let options = options()
         try requireSaving(options)
-        (session, plan) = try ImportSession.make(context, mapping, options)
+        let (session, plan) = try ImportSession.make(context, mapping, options)
+        (self.session, self.plan, groupSize) = (session, plan, min(500, session.saveInterval))
     }
 
     func add(_ rows: [Row]) throws {
