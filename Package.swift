@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
         .executable(name: "crash-harness", targets: ["CrashHarness"]),
+        .executable(name: "hornbeam-examples", targets: ["Examples"]),
         .plugin(name: "HornbeamModelPlugin", targets: ["HornbeamModelPlugin"]),
         .plugin(name: "GenerateModelPlugin", targets: ["GenerateModelPlugin"]),
     ],
@@ -78,6 +79,7 @@ let package = Package(
             name: "CrashHarness",
             dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamSimulation", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
             swiftSettings: strict),
+        .executableTarget(name: "Examples", dependencies: ["Hornbeam", "HornbeamLists"], swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -120,7 +122,8 @@ let package = Package(
             dependencies: ["HornbeamTool", "Hornbeam", "HornbeamLists", "HornbeamStore", "HornbeamSimulation", "HornbeamXcodeModels"],
             swiftSettings: common),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamXcodeModels"], swiftSettings: common),
+            name: "DocumentationTests", dependencies: ["Examples", "Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamXcodeModels"],
+            swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

@@ -31,6 +31,7 @@ import Testing
         "CrashHarness": system.union([
             "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",
         ]),
+        "Examples": system.union(["Hornbeam", "HornbeamLists"]),
         "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "CSQLite", "CLMDB"]),
     ]
 
