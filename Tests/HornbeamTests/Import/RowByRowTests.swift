@@ -123,7 +123,7 @@ import Testing
         continuation.yield(["name": "a"])
         continuation.yield(["name": "b"])
         for await _ in changes { break }
-        #expect(try container.read { try $0.count(RowSailor.self) } == 2)
+        #expect(try await container.read { try $0.count(RowSailor.self) } == 2)
         continuation.finish()
         #expect(try await report.inserted == 2)
     }
