@@ -3,7 +3,7 @@ import Testing
 @testable import Examples
 
 /// The lines of each example under `Sources/Examples`.
-@Suite @MainActor struct ExamplesTests {
+@Suite struct ExamplesTests {
     private static let expected = [
         "employee-directory": """
             Saved: true
@@ -52,9 +52,9 @@ import Testing
             """,
     ]
 
-    @Test func everyExampleHasExpectedLines() { #expect(Set(Examples.all.map(\.name)) == Set(Self.expected.keys)) }
+    @Test @MainActor func everyExampleHasExpectedLines() { #expect(Set(Examples.all.map(\.name)) == Set(Self.expected.keys)) }
 
-    @Test(arguments: expected.keys.sorted()) func linesAreAsExpected(name: String) async throws {
+    @Test(arguments: expected.keys.sorted()) @MainActor func linesAreAsExpected(name: String) async throws {
         let example = try #require(Examples.all.first { $0.name == name })
         #expect(try await example.run().joined(separator: "\n") == Self.expected[name])
     }

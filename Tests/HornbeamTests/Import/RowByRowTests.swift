@@ -119,7 +119,8 @@ import Testing
         let container = try stack(.inMemory).container
         let (stream, continuation) = AsyncStream<ImportRow>.makeStream()
         let changes = container.changes()
-        async let report = container.importRows(from: stream, with: sailors, options: ImportOptions(saving: .every(2)))
+        let mapping = ImportMapping(RowSailor.self)
+        async let report = container.importRows(from: stream, with: mapping, options: ImportOptions(saving: .every(2)))
         continuation.yield(["name": "a"])
         continuation.yield(["name": "b"])
         for await _ in changes { break }
