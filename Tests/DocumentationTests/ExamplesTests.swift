@@ -11,7 +11,7 @@ import Testing
             Found: Ada, Alan
             Compilers: Grace
             Engines: Ada, Alan
-            Not saved: stringTooShort
+            Not saved: “Employee.name” has 0 characters and needs at least 1.
             Employees: 3
             """,
         "team-roster": """

@@ -149,8 +149,8 @@ import Testing
             Entity("Date"), Entity("Decimal"),
         ])
         let text = try ModelGenerator(definition, name: "Things", style: .macro).files().map(\.text).joined()
-        #expect(text.contains("var made: Foundation.Date? = Foundation.Date(timeIntervalSinceReferenceDate: 5.0)"))
-        #expect(text.contains("var price: Foundation.Decimal? = Foundation.Decimal(string: \"2\")!"))
+        #expect(text.contains("var made: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: 5.0)"))
+        #expect(text.contains("var price: Foundation.Decimal = Foundation.Decimal(string: \"2\")!"))
     }
 
     @Test func textsBecomeLiteralsThatNothingInThemEnds() throws {

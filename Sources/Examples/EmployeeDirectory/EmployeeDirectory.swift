@@ -57,7 +57,7 @@ import Hornbeam
             return ["Saved an employee without a name."]
         } catch let error as HornbeamError {
             context.rollback()
-            return ["Not saved: \(error.code)", "Employees: \(try context.count(Employee.self))"]
+            return ["Not saved: \(error.message)", "Employees: \(try context.count(Employee.self))"]
         }
     }
 }

@@ -118,13 +118,13 @@ import Testing
             (#"{"author": {"name": "a", "born": 1, "n\u0061me": "b"}}"#, "has the name “name” twice"),
             (#"{"isbn": \#(String(repeating: "9", count: 39))}"#, "has a whole number of more than 38 digits"),
             (#"{"isbn": -1e999}"#, "has a number beyond the range of a double"),
-            (#"{"isbn": \#(String(repeating: "9", count: 100_000)).5}"#, "has a number beyond the range of a double"),
+            (#"{"isbn": \#(String(repeating: "9", count: 1_000)).5}"#, "has a number beyond the range of a double"),
             (#"{"isbn": 01}"#, "has no value where one must be"), (#"{"isbn": +1}"#, "has no value where one must be"),
             (#"{"isbn": .5}"#, "has no value where one must be"), (#"{"isbn": NaN}"#, "has no value where one must be"),
             (#"{"isbn": 1.}"#, "has a number that ends early"), (#"{"isbn": 1e}"#, "has a number that ends early"),
             (#"{"isbn": 1-2}"#, "has an object without an end"),
-            (#"{"isbn": \#(String(repeating: "[", count: 100_000))}"#, "is nested more than 128 deep"),
-            (String(repeating: #"{"a":"#, count: 100_000), "is nested more than 128 deep"),
+            (#"{"isbn": \#(String(repeating: "[", count: 20_000))}"#, "is nested more than 128 deep"),
+            (String(repeating: #"{"a":"#, count: 4_000), "is nested more than 128 deep"),
             (#"{"title": "open"#, "has a text without an end"), (#"{"title": tru}"#, "has an unknown word"),
         ])
     func hostileRows(line: String, reason: String) throws {
