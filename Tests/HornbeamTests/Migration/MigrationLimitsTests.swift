@@ -63,6 +63,22 @@ import Testing
         try container.close()
     }
 
+    @Test(
+        "MOD-9, MIG-2: the frames that building an index needs do not depend on the number of rows",
+        arguments: [(10_000, true), (10_000, false), (20_000, true)])
+    func anIndexIsBuiltInFewFrames(rows: Int, migrates: Bool) throws {
+        let disk = MemoryFileSystem()
+        try Self.fill(disk, rows, perSave: 500, Self.scattered)
+        let indexed = try Self.model { $0.fetchIndexes = [FetchIndexDescription("code", [FetchIndexElement("code")])] }
+        try Self.open(disk, indexed, frameCeiling: 600) { if !migrates { $0.migration = nil } }.close()
+        // A check reads index entries while it holds a leaf of rows, so it needs more frames.
+        let container = try Self.open(disk, indexed, frameCeiling: nil)
+        #expect(try container.openStore().check().problems == [])
+        let request = try FetchRequest<ManagedObject>(entityName: "Note").where("code == %@", Self.scattered(4_321))
+        #expect(try container.newContext().count(request) == 1)
+        try container.close()
+    }
+
     @Test("MOD-9, PSC-20: a removed fetch index with many entries is dropped later, with and without migration options", arguments: [true, false])
     func removedFetchIndexIsDroppedLater(migrates: Bool) throws {
         let disk = MemoryFileSystem()
