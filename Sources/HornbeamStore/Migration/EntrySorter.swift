@@ -10,7 +10,7 @@ final class EntrySorter {
     private let build: MigrationBuild
     /// One for each thread that collects.
     let parts: [SortedRun]
-    private let bytesMax: Int
+    let bytesMax: Int
     private var runs: [String] = []
     /// Reports an entry whose key is already in the index, with the value that is there.
     private let taken: (_ key: [UInt8], _ value: [UInt8], _ held: [UInt8]) throws(EngineError) -> Void
@@ -28,9 +28,12 @@ final class EntrySorter {
 
     func append(_ key: [UInt8], _ value: [UInt8]) { parts[0].append(key, value) }
 
+    /// The memory of the entries that are not in a run.
+    var usedBytes: Int { parts.reduce(0) { $0 + $1.usedBytes } }
+
     /// Writes a run when the memory is used up.
     func spillIfFull() throws {
-        if parts.reduce(0, { $0 + $1.usedBytes }) >= bytesMax { try spill() }
+        if usedBytes >= bytesMax { try spill() }
     }
 
     private func spill() throws {
@@ -45,13 +48,8 @@ final class EntrySorter {
 
     /// Writes all entries to an index, then removes them.
     func finish(into tree: TreeID) throws {
-        guard !runs.isEmpty else {
-            try merge(sorted(), into: tree)
-            for part in parts { part.removeAll() }
-            return
-        }
-        try spill()
         try mergeRuns(into: tree)
+        for part in parts { part.removeAll() }
         // One transaction for each run limits the size of the transactions.
         for name in runs {
             if let run = build.transaction.tree(named: name) { try build.transaction.drop(run) }
@@ -60,14 +58,15 @@ final class EntrySorter {
         runs = []
     }
 
-    /// Holds a snapshot of the runs only while it reads them.
+    /// Merges the runs and the entries in memory. Holds a snapshot of the runs only while it reads them.
     private func mergeRuns(into tree: TreeID) throws {
+        guard !runs.isEmpty else { return try merge(sorted(), into: tree) }
         let snapshot = try build.engine.snapshot(isPinned: true)
         var cursors: [RunCursor] = []
         for name in runs {
             if let run = snapshot.tree(named: name) { cursors.append(try RunCursor(snapshot.index(run))) }
         }
-        try merge(cursors, into: tree)
+        try merge(cursors + sorted(), into: tree)
         try build.flush()
     }
 

@@ -29,8 +29,9 @@ extension MigrationBuild {
         let table = schema.table(step.entity)
         let rows = try rows(step)
         let workers = sorter.parts.map { EntryCollector(index, table, schema, $0) }
-        var window = RowWindow(count: rows.count, rowsMax: options.batchSize, first: options.batchSize)
+        var window = RowWindow(count: rows.count, rowsMax: options.batchSize, first: 1_024, memory: sorter.bytesMax)
         while let range = window.next() {
+            let before = sorter.usedBytes
             try rows.share(range, parts: window.parts(threads)) { part, leaf, slots in
                 for slot in slots { try workers[part].collect(leaf.row(slot), leaf.key(slot)) }
             }
@@ -39,6 +40,7 @@ extension MigrationBuild {
                 if workers.contains(where: \.hasCutKeys) { try transaction.setValue(index.truncatedKeysName, [1]) }
                 try advance("index \(index.title)", by: range.count)
             }
+            window.countWritten(sorter.usedBytes - before)
             try sorter.spillIfFull()
         }
     }

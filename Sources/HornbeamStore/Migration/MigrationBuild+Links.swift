@@ -75,15 +75,17 @@ extension MigrationBuild {
         try flush()
     }
 
+    /// The number of pairs after which the memory of their entries is checked.
+    private static var pairsTogether: Int { 1_024 }
+
     private func read(_ source: LinkSource, _ name: String, _ entries: LinkEntries) throws {
         var count = 0
         try translated { () throws(EngineError) in
             try forEachPair(of: source) { (pair) throws(EngineError) in
                 try take(pair, source, entries)
                 count += 1
-                guard count % options.batchSize == 0 else { return }
-                try attempt { try entries.spillIfFull() }
-                try advance(name, by: options.batchSize)
+                if count % Self.pairsTogether == 0 { try attempt { try entries.spillIfFull() } }
+                if count % options.batchSize == 0 { try advance(name, by: options.batchSize) }
             }
         }
     }

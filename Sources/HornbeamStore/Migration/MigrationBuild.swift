@@ -77,7 +77,10 @@ final class MigrationBuild {
     /// Counts bytes of leaves; begins a new transaction when the current one is large enough.
     func countWritten(bytes: Int) throws(EngineError) {
         writtenBytes += bytes
-        if writtenBytes >= transactionBytesMax { try flush() }
+        guard writtenBytes >= transactionBytesMax else { return }
+        // The commit writes the pages, so that the next transaction can reuse their frames.
+        transaction.commitByPages()
+        try flush()
     }
 
     /// A number for an index that holds sorted entries.

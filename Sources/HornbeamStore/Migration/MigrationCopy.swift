@@ -102,7 +102,10 @@ struct MigrationCopy {
     private mutating func advance(_ count: Int, _ bytes: Int) throws(EngineError) {
         writtenBytes += bytes
         done += count
-        if writtenBytes >= engine.options.poolBytes / 8 { try flush() }
+        guard writtenBytes >= engine.options.poolBytes / 8 else { return }
+        // The commit writes the pages, so that the next transaction can reuse their frames.
+        transaction.commitByPages()
+        try flush()
     }
 
     private mutating func flush() throws(EngineError) {

@@ -40,18 +40,22 @@ extension TableView {
 struct RowWindow {
     private let count: Int
     private let rowsMax: Int
+    private let bytesGoal: Int
     private var range = 0 ..< 0
     private var rows: Int
 
-    /// The size of the results of one window.
-    private static let bytesGoal = 8 << 20
+    /// The largest size of the results of one window.
+    private static let bytesMax = 8 << 20
     /// With fewer rows, starting other threads does not pay.
     private static let rowsForThreads = 1_024
 
-    /// - Parameter first: The size of the first window.
-    init(count: Int, rowsMax: Int, first: Int = 4_096) {
+    /// - Parameters:
+    ///   - first: The size of the first window.
+    ///   - memory: The memory for the results of all windows; one window uses at most a quarter of it.
+    init(count: Int, rowsMax: Int, first: Int = 4_096, memory: Int = .max) {
         self.count = count
         self.rowsMax = rowsMax
+        bytesGoal = min(memory / 4, Self.bytesMax)
         rows = min(rowsMax, first)
     }
 
@@ -65,7 +69,7 @@ struct RowWindow {
 
     /// Sets the number of rows by the bytes that the last ones took. At most doubles it, because the next rows may be longer.
     mutating func countWritten(_ bytes: Int) {
-        if bytes > 0 { rows = max(min(range.count * Self.bytesGoal / bytes, rowsMax, range.count * 2), 1) }
+        if bytes > 0 { rows = max(min(range.count * bytesGoal / bytes, rowsMax, range.count * 2), 1) }
     }
 }
 
