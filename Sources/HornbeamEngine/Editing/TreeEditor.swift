@@ -163,30 +163,6 @@ final class TreeEditor {
         return (0..<inner.count).reduce(0) { $0 + inner.childCount($1) }
     }
 
-    /// Retires all nodes of the tree and the blobs of its entries. Called when the tree is dropped.
-    func retireAll() throws(EngineError) {
-        if !root.isEmpty { try retireAll(try pool.rootFrame(root), root) }
-        root = .empty
-        forgetPath()
-    }
-
-    private func retireAll(_ frame: UInt32, _ link: PageReference) throws(EngineError) {
-        defer { ledger.retire(link) }
-        let page = pool.page(frame)
-        if page.level == 0 { try verifyLeaf(frame) }
-        if page.level > 0 {
-            let inner = SlottedNode(page)
-            for i in 0..<inner.count { try retireAll(try pool.child(inner, i), inner.child(i)) }
-        } else if page.kind == NodeKind.tableLeaf.rawValue {
-            guard let own = unsafe layouts?.resolve(page.load(24))?.own else { return }
-            let leaf = TableLeaf(page: page, layout: own)
-            for slot in 0..<leaf.count { ledger.deadBlobs.append(contentsOf: leaf.blobs(slot)) }
-        } else {
-            let leaf = SlottedNode(page)
-            for i in 0..<leaf.count where leaf.isBlob(i) { ledger.deadBlobs.append(leaf.value(i).load(0)) }
-        }
-    }
-
     // MARK: Growing
 
     /// Links the new node `right` after the node at `depth` of the path was split; the depth of the leaf is `path.count`. `separator` is a lower

@@ -104,7 +104,7 @@ package final class WriteTransaction {
             throw EngineError(.unknownTree, "The tree of named values cannot be dropped.")
         }
         let editor = try editor(tree)
-        try mutate { () throws(EngineError) in try editor.retireAll() }
+        try mutateInSteps { () throws(EngineError) in try editor.retireAll() }
         redo.drop(tree)
         names = names.filter { $0.value != tree }
         assert(editors[tree] === editor, "A dropped tree was changed by its editor.")

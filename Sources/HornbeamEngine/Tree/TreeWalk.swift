@@ -23,18 +23,26 @@ extension FramePool {
 
     @inline(never)
     private func loadChild(_ node: SlottedNode, _ i: Int, _ address: UInt64) throws(EngineError) -> UInt32 {
-        let frame = try load(address: address, stamp: node.child(i).stamp)
-        guard page(frame).level == node.page.level - 1 else {
+        let link = PageReference(address: address, stamp: node.child(i).stamp, count: node.childCount(i))
+        let frame = try child(link, below: node.page.level)
+        unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
+        return frame
+    }
+
+    /// The frame of the page of a link in a node of this level. Must be called inside an epoch.
+    func child(_ link: PageReference, below level: Int) throws(EngineError) -> UInt32 {
+        if link.isInMemory { return link.frame }
+        let frame = try load(address: link.address, stamp: link.stamp)
+        guard page(frame).level == level - 1 else {
             throw EngineError(
                 .damaged,
-                "The page at \(PageReference.describe(address)) has level \(page(frame).level) below a page of level \(node.page.level)."
+                "The page at \(PageReference.describe(link.address)) has level \(page(frame).level) below a page of level \(level)."
             )
         }
-        guard entries(frame) == node.childCount(i) else {
+        guard entries(frame) == link.count else {
             throw EngineError(
-                .damaged, "The page at \(PageReference.describe(address)) has another number of entries than the count in its link.")
+                .damaged, "The page at \(PageReference.describe(link.address)) has another number of entries than the count in its link.")
         }
-        unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
         return frame
     }
 

@@ -8,6 +8,8 @@ extension MappingModel {
         var check = MappingCheck(source, destination)
         let kept = check.checkEntities(entityMappings)
         check.addObstacles(to: kept)
+        check.checkInverses(kept)
+        check.checkUnnamedInverses(kept)
         try check.throwProblems()
         var result = self
         for index in result.entityMappings.indices where kept.contains(where: { $0.name == result.entityMappings[index].name }) {

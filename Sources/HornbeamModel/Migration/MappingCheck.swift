@@ -26,6 +26,7 @@ struct MappingCheck {
             if !seen.insert(mapping.name).inserted { copy.problem("there are two mappings of this name", mapping, nil) }
             copy.check(mapping)
         }
+        copy.checkInverses(mappings)
         try copy.throwProblems()
     }
 

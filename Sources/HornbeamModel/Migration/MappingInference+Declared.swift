@@ -12,6 +12,12 @@ extension MappingInference {
         return nil
     }
 
+    /// True if the app declares a relationship as empty in all objects that survive.
+    func isDeclaredEmpty(_ relationship: PropertyDescription) -> Bool {
+        let entities = relationship.entity.concreteDescendants.filter { predecessors[$0.name] != nil }
+        return !entities.isEmpty && entities.allSatisfy { declaredSource(of: relationship, in: $0) == .empty }
+    }
+
     /// True for the mapping of an entity to its successor; false for a mapping that creates new objects.
     func keepsObjects(_ mapping: EntityMapping) -> Bool {
         guard let name = mapping.destinationEntityName else { return true }

@@ -40,6 +40,7 @@ struct MappingInference {
     mutating func run() -> [EntityMapping] {
         matchEntities()
         for entity in destination.entities { matchProperties(of: entity) }
+        emptyInverses()
         var mappings = destination.entities.map { mapping(to: $0) }
         for entity in source.entities where successors[entity.name] == nil {
             mappings.append(EntityMapping(.remove, from: entity, to: nil))
@@ -100,6 +101,16 @@ struct MappingInference {
             obstacle(
                 "“\(property.name)” is renamed from “\(before[duplicate.old].name)”, and so is another property. Only one of them can be.",
                 entity.name, property.name, .ambiguous)
+        }
+    }
+
+    /// Empties relationships without a declared source whose inverses the app declares as empty.
+    private mutating func emptyInverses() {
+        for entity in destination.entities {
+            for property in entity.relationships where sources[entity.name]?[property.name] != nil {
+                guard let inverse = property.inverse, declaredSource(of: property, in: entity) == nil, isDeclaredEmpty(inverse) else { continue }
+                sources[entity.name]?[property.name] = nil
+            }
         }
     }
 
