@@ -18,13 +18,19 @@ import Testing
 
     private static func key(_ number: Int) -> [UInt8] { Array("key \(1_000_000 + number)".utf8) }
 
+    /// Bytes that compression makes hardly smaller. Some values are blobs.
+    private static func value(_ number: Int) -> [UInt8] {
+        var random = SplitMix(seed: UInt64(number))
+        return (0..<(number % 500 == 0 ? 5_000 : 90)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }
+
     /// A closed store with a tree of 4,000 entries, of which some are blobs. Returns its live bytes.
     private static func fill(_ fileSystem: any FileSystem) throws -> UInt64 {
         let store = try store(fileSystem)
         try store.write { transaction in
             let tree = try transaction.createIndex(named: "t")
             for number in 0..<4_000 {
-                try transaction.put(key(number), [UInt8](repeating: 7, count: number % 500 == 0 ? 5_000 : 90), in: tree)
+                try transaction.put(key(number), value(number), in: tree)
             }
         }
         try store.engine.checkpoint()
