@@ -31,7 +31,7 @@ enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }
         try context.save()                                                      // on disk when it returns
     }
 
-    let old = try FetchRequest<Book>().where("year < %d AND author.name CONTAINS[cd] %@", 1900, "shelley")
+    let old = FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
     for book in try library.viewContext.fetch(old) { print(book.title, book.author?.name ?? "") }
     try library.close()
 }
@@ -94,7 +94,7 @@ private func open(_ url: URL) throws -> PersistentContainer {
 private func write(_ library: PersistentContainer) async throws -> ManagedObjectID {
     // snippet
     let id = try await library.performBackgroundTask { context in
-        let shelley = try context.fetch(FetchRequest<Author>().where("name == %@", "Mary Shelley"))[0]
+        let shelley = try context.first(Author.self) { $0.name == "Mary Shelley" }
         let book = Book(in: context, title: "The Last Man", year: 1826, author: shelley)
         book.rating = .good
         try context.save()
@@ -106,9 +106,9 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
 
 @MainActor private func read(_ context: ManagedObjectContext, _ id: ManagedObjectID) throws -> [String] {
     // snippet
-    let request = try FetchRequest<Book>()
-        .where("author.name == %@", "Mary Shelley")
-        .sorted(by: "year", ascending: false)
+    let request = FetchRequest<Book>()
+        .where { $0.author.name == "Mary Shelley" }
+        .sorted(by: \.year, .descending)
         .limit(10)
     let titles = try context.fetch(request).map(\.title)
     let book = try context.existingObject(Book.self, with: id)

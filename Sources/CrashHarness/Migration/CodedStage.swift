@@ -10,7 +10,7 @@ struct CodedStage: Sendable {
     func plan(from before: ManagedObjectModel, to after: ManagedObjectModel) throws -> MigrationPlan {
         try MigrationPlan([
             .custom(
-                from: before, to: after, label: "stage \(number)",
+                from: before, to: after, label: "stage \(number)", changing: RandomVersion.declarations(in: after),
                 willMigrate: { old in
                     for object in try Self.roots(old).flatMap({ try old.fetch($0) }) where deletes(object.objectID.reference) {
                         old.delete(object)
@@ -95,8 +95,14 @@ struct NextVersion {
         (version, stage) = (next, nil)
     }
 
-    /// The plan with the stage; nil without one.
     func plan(from before: RandomVersion) throws -> MigrationPlan? {
-        try stage.map { try $0.plan(from: before.model(), to: version.model()) }
+        try Self.plan(stage, from: before.model(), to: version.model())
+    }
+
+    /// The plan with the stage, or with the mappings that the new version declares; nil if the mapping is inferred.
+    static func plan(_ stage: CodedStage?, from before: ManagedObjectModel, to after: ManagedObjectModel) throws -> MigrationPlan? {
+        if let stage { return try stage.plan(from: before, to: after) }
+        let declarations = RandomVersion.declarations(in: after)
+        return declarations.isEmpty ? nil : try MigrationPlan([.lightweight(from: before, to: after, changing: declarations)])
     }
 }

@@ -109,7 +109,7 @@ final class MigrationKillTrial {
         }.sorted { $0.number < $1.number }
         return try zip(models, models.dropFirst()).map { before, after in
             let stage = after.hasCode ? CodedStage(number: UInt64(after.number)) : nil
-            return Version(number: after.number, model: after.model, plan: try stage?.plan(from: before.model, to: after.model))
+            return Version(number: after.number, model: after.model, plan: try NextVersion.plan(stage, from: before.model, to: after.model))
         }
     }
 }

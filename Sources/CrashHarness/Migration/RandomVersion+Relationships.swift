@@ -75,4 +75,29 @@ extension RandomVersion {
         noteAdded(name)
         note("add the inverse \(name) of \(owner).\(relationship.name)")
     }
+
+    // MARK: Relationships that a mapping empties
+
+    /// The key in the user info of a relationship that the mapping to this version leaves empty. A child process reads it from the model.
+    static let emptyMark = "empty"
+
+    /// Empties a relationship and its inverse. Only the relationship is declared, so that the mapping of the inverse is inferred.
+    mutating func emptyRelationship() {
+        guard let (entity, place) = pick(relationships { !isAdded($0.name) }) else { return }
+        let relationship = definition.entities[entity].relationships[place]
+        definition.entities[entity].relationships[place].userInfo[Self.emptyMark] = "yes"
+        forEachObject(of: family(definition.entities[entity].name)) { $0.links[relationship.name] = [] }
+        if let inverse = relationship.inverseName {
+            forEachObject(of: family(relationship.destinationEntityName)) { $0.links[inverse] = [] }
+        }
+        note("empty \(definition.entities[entity].name).\(relationship.name)")
+    }
+
+    /// The mappings that a plan to a version declares.
+    static func declarations(in model: ManagedObjectModel) -> [EntityMapping] {
+        model.definition.entities.compactMap { entity in
+            let names = entity.relationships.filter { $0.userInfo[emptyMark] != nil }.map(\.name)
+            return names.isEmpty ? nil : EntityMapping(to: entity.name, names.map { PropertyMapping($0, from: .empty) })
+        }
+    }
 }

@@ -39,7 +39,8 @@ struct RandomVersion {
         let count = Int.random(in: 1 ... 5, using: &random)
         repeat {
             edit()
-        } while try edits.count < count || pastChecksums.contains(model().versionChecksum) || (mustDiffer && model().versionChecksum == checksum)
+        } while try edits.count < count || pastChecksums.contains(model().versionChecksum)
+            || ((mustDiffer || !Self.declarations(in: model()).isEmpty) && model().versionChecksum == checksum)
         if try model().versionChecksum != checksum { pastChecksums.insert(checksum) }
     }
 
@@ -54,12 +55,13 @@ struct RandomVersion {
             }
             for place in definition.entities[entity].relationships.indices {
                 definition.entities[entity].relationships[place].renamingIdentifier = nil
+                definition.entities[entity].relationships[place].userInfo[Self.emptyMark] = nil
             }
         }
     }
 
     private mutating func edit() {
-        switch Int.random(in: 0 ..< 18, using: &random) {
+        switch Int.random(in: 0 ..< 19, using: &random) {
         case 0, 1: addAttribute()
         case 2: removeAttribute()
         case 3: renameAttribute()
@@ -75,6 +77,7 @@ struct RandomVersion {
         case 14: changeOrder()
         case 15: addInverse()
         case 16: changeParent()
+        case 17: emptyRelationship()
         default: changeIndexes()
         }
     }
