@@ -16,6 +16,9 @@ import Foundation
     private static func run(_ options: Options) throws {
         let folder = try Folder(in: options.folder)
         if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
+        if !options.limited.contestant.isEmpty {
+            return try LimitedSuite.measure(options.limited, rows: options.rows, contestants: graphContestants)
+        }
         if let profile = options.profile {
             if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
@@ -49,6 +52,9 @@ import Foundation
         }
         if options.includes("sizes") {
             try SizeSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
+        }
+        if options.includes("limited") {
+            try LimitedSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
         }
         if options.includes("migration") {
             try MigrationSuite(options: options, folder: folder, contestants: migrationContestants).run(into: &results)

@@ -7,20 +7,25 @@ final class GraphEvents: EventContestant {
 
     private let container: PersistentContainer
     private let context: ManagedObjectContext
-    /// The IDs of all events in the order of insertion, fetched at the first use.
-    private lazy var ids = Result { try context.fetchIDs(FetchRequest<Event>()) }
+    /// The ID of the first event, fetched at the first use. The IDs of the others follow it, in the order of insertion.
+    private lazy var firstID = Result { try context.fetchIDs(FetchRequest<Event>().limit(1))[0] }
 
-    /// The keys to look up, and the same as object IDs; made before the measurement, because the other contestants receive their keys too.
+    /// The keys to look up, and the same as object IDs.
     private var wanted: (keys: [UInt64], ids: [ManagedObjectID]) = ([], [])
 
     convenience init(path: String, poolBytes: Int) throws { try self.init(path: path, poolBytes: poolBytes, keepsHistory: false) }
 
+    /// True if the memory of the process is limited.
+    private let isLimited: Bool
+
     init(path: String, poolBytes: Int = 1 << 30, keepsHistory: Bool) throws {
+        isLimited = poolBytes < 1 << 30
         container = try Event.container(at: path, poolBytes: poolBytes, keepsHistory: keepsHistory)
         context = container.newContext()
     }
 
     private init(_ other: GraphEvents) {
+        isLimited = other.isLimited
         container = other.container
         context = container.newContext()
     }
@@ -68,21 +73,35 @@ final class GraphEvents: EventContestant {
         return sum
     }
 
+    func prepare(keys: [UInt64]) throws { wanted = (keys, try keys.map(id)) }
+
     func get(keys: [UInt64]) throws -> UInt64 {
-        if wanted.keys != keys {
-            let ids = try ids.get()
-            wanted = (keys, keys.map { ids[Int($0) - 1] })
-        }
+        if wanted.keys != keys { try prepare(keys: keys) }
         var sum: UInt64 = 0
         for id in wanted.ids { sum &+= try context.existingObject(Event.self, with: id).digest }
         return sum
+    }
+
+    /// The ID of the event that was inserted as the one of this number, from 1.
+    private func id(_ key: UInt64) throws -> ManagedObjectID {
+        let first = try firstID.get().uriRepresentation().absoluteString
+        guard let end = first.lastIndex(of: "p"), let number = UInt64(first[first.index(after: end)...]),
+            let id = container.persistentStoreCoordinator.managedObjectID(for: "\(first[...end])\(number + key - 1)")
+        else { throw BenchmarkError("The IDs of events have another form than \(first).") }
+        return id
     }
 
     func countEast() throws -> UInt64 { UInt64(try context.count(FetchRequest<Event>().where(Event.longitude > 37))) }
 
     func readEast() throws -> UInt64 {
         var sum: UInt64 = 0
-        for event in try context.fetch(FetchRequest<Event>().where(Event.longitude > 37)) { sum &+= event.digest }
+        let request = FetchRequest<Event>().where(Event.longitude > 37)
+        if isLimited {
+            // Millions of objects at once would need more than the limit.
+            for event in try context.fetchLazily(request.batches(of: 1_000)) { sum &+= event.digest }
+        } else {
+            for event in try context.fetch(request) { sum &+= event.digest }
+        }
         return sum
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The main rows at several sizes, and with a data set four times the memory for pages.
+/// The main rows at several sizes.
 struct SizeSuite {
     let options: Options
     let folder: Folder
@@ -31,11 +31,8 @@ struct SizeSuite {
     }
 
     static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
-    static let tight = "4 × pool"
-    /// The pool size for the data set that does not fit into memory: a quarter of the size of a million events.
-    private static let tightPool = 40 << 20
 
-    static var rows: [Row] { sizes.map(name).flatMap(rows) + rows(tight) }
+    static var rows: [Row] { sizes.map(name).flatMap(rows) }
 
     private static func rows(_ size: String) -> [Row] {
         Step.allCases.map { Row(id: id($0, size), title: "\($0.title), \(size)", unit: $0.unit) }
@@ -50,17 +47,12 @@ struct SizeSuite {
         for size in Self.sizes where size <= options.largest {
             for repetition in 0..<(size > 1_000_000 ? 1 : options.repetitions) {
                 note("size \(Self.name(size)), repetition \(repetition + 1)")
-                try measure(size, Self.name(size), poolBytes: 1 << 30, repetition, &results)
+                try measure(size, Self.name(size), repetition, &results)
             }
         }
-        let rows = options.isSmoke ? options.rows : 1_000_000
-        note(Self.tight)
-        try measure(rows, Self.tight, poolBytes: options.isSmoke ? 1 << 20 : Self.tightPool, 0, &results)
     }
 
-    private func measure(
-        _ size: Int, _ name: String, poolBytes: Int, _ repetition: Int, _ results: inout Results
-    ) throws {
+    private func measure(_ size: Int, _ name: String, _ repetition: Int, _ results: inout Results) throws {
         let saves = options.isSmoke ? 20 : 300
         let events = Array(EventGenerator(count: size + saves))
         var random = SplitMix(UInt64(size))
@@ -69,7 +61,7 @@ struct SizeSuite {
         let keys = picks.map { UInt64($0 + 1) }
         var stores: [(Contestant, any EventContestant)] = []
         for type in contestants.indices.map({ contestants[($0 + repetition) % contestants.count] }) {
-            let store = try type.init(path: try folder.empty("\(type.contestant.rawValue)-size"), poolBytes: poolBytes)
+            let store = try type.init(path: try folder.empty("\(type.contestant.rawValue)-size"))
             let (seconds, _) = try timed { try store.load(Array(events[..<size])) }
             results.add(Self.id(.insert, name), type.contestant, seconds * 1e9 / Double(size))
             stores.append((type.contestant, store))

@@ -21,7 +21,16 @@ struct Options {
     var profile: String?
     /// A text with lists of packages, in the place of the machine's catalogue.
     var catalogue: String?
+    /// The measurement of one contestant in a process with limited memory.
+    var limited = Limited()
     var isHelp = false
+
+    struct Limited {
+        var contestant = ""
+        var group = ""
+        var store = ""
+        var poolBytes = 0
+    }
 
     static let usage = """
         usage: bench [--smoke] [--rows N] [--repetitions N] [--only GROUP] [--largest N] [--folder PATH] [--json FILE] [--plots FOLDER]
@@ -30,7 +39,7 @@ struct Options {
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
           --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
-                           catalogue, sizes, migration, import, lists, predicates
+                           catalogue, sizes, limited, migration, import, lists, predicates
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
@@ -64,6 +73,10 @@ struct Options {
             case "--folder": folder = try value()
             case "--json": json = try value()
             case "--plots": plots = try value()
+            case "--limited": limited.contestant = try value()
+            case "--group": limited.group = try value()
+            case "--store": limited.store = try value()
+            case "--pool": limited.poolBytes = try number()
             case "--profile": profile = try value()
             case "--catalogue": catalogue = try value()
             case "--help", "-h": isHelp = true

@@ -8,6 +8,8 @@ protocol EventReader: AnyObject {
     func load(_ events: [EventGenerator.Event]) throws
     /// Reads latitude and name of events by uid; returns the sum of `eventDigest`.
     func get(uids: [String]) throws -> UInt64
+    /// Makes what the store calls the keys, before the measurement, because the other contestants receive their keys too.
+    func prepare(keys: [UInt64]) throws
     /// The same by key.
     func get(keys: [UInt64]) throws -> UInt64
     /// Counts events with longitude > 37.
@@ -32,6 +34,7 @@ protocol EventReader: AnyObject {
 extension EventReader {
     init(path: String) throws { try self.init(path: path, poolBytes: 1 << 30) }
 
+    func prepare(keys: [UInt64]) throws {}
     func borrowEast() throws -> UInt64 { try readEast() }
     func reader() throws -> any EventReader { self }
     func closeReader() throws {}
