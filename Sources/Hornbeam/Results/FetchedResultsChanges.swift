@@ -29,6 +29,9 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
     /// True if neither sections nor objects have changed.
     public var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && objects.isEmpty }
 
+    /// No changes.
+    init() {}
+
     /// Compares two lists of results. O(n log n) for n results between the first and the last difference.
     init(
         from old: [FetchedResultsSection<Object>], to new: [FetchedResultsSection<Object>],
@@ -45,17 +48,44 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         compareObjects(PlacedResults(old), PlacedResults(new), newNumbers, updated)
     }
 
+    /// The changes of results without sections, of which the difference is known.
+    init(_ difference: ListDifference, from old: OrderedResults<Object>, to new: OrderedResults<Object>) {
+        // Results without objects have no section.
+        if old.objects.isEmpty, !new.objects.isEmpty { insertedSections = [0] }
+        if new.objects.isEmpty, !old.objects.isEmpty { deletedSections = [0] }
+        let (oldObjects, newObjects) = (old.objects, new.objects)
+        append(difference, from: { (oldObjects[$0], [0, $0]) }, to: { (newObjects[$0], [0, $0]) })
+    }
+
     private mutating func compareObjects(
         _ old: PlacedResults<Object>, _ new: PlacedResults<Object>, _ newNumbers: [Int], _ updated: Set<ObjectIdentifier>
     ) {
         let difference = ListDifference(
             from: old.identities, to: new.identities, isMarked: { !updated.isEmpty && updated.contains($0) },
             mayStay: { newNumbers[old.sections[$0]] == new.sections[$1] })
+        append(difference, from: { (old.object($0), old.path($0)) }, to: { (new.object($0), new.path($0)) })
+    }
+
+    private mutating func append(
+        _ difference: ListDifference, from old: (Int) -> (object: Object, path: IndexPath), to new: (Int) -> (object: Object, path: IndexPath)
+    ) {
         objects.reserveCapacity(difference.deleted.count + difference.inserted.count + difference.moved.count + difference.marked.count)
-        for position in difference.deleted.reversed() { objects.append(.delete(old.object(position), at: old.path(position))) }
-        for position in difference.inserted { objects.append(.insert(new.object(position), at: new.path(position))) }
-        for pair in difference.moved { objects.append(.move(new.object(pair.new), from: old.path(pair.old), to: new.path(pair.new))) }
-        for pair in difference.marked { objects.append(.update(new.object(pair.new), from: old.path(pair.old), to: new.path(pair.new))) }
+        for position in difference.deleted.reversed() {
+            let place = old(position)
+            objects.append(.delete(place.object, at: place.path))
+        }
+        for position in difference.inserted {
+            let place = new(position)
+            objects.append(.insert(place.object, at: place.path))
+        }
+        for pair in difference.moved {
+            let place = new(pair.new)
+            objects.append(.move(place.object, from: old(pair.old).path, to: place.path))
+        }
+        for pair in difference.marked {
+            let place = new(pair.new)
+            objects.append(.update(place.object, from: old(pair.old).path, to: place.path))
+        }
     }
 }
 
