@@ -6,7 +6,7 @@ struct ObjectOrder {
     /// The values of an object that the order compares, read once.
     struct Keys {
         /// A number that decides most comparisons: if it is less than that of another object, the object precedes the other one.
-        fileprivate let prefix: UInt64
+        let prefix: UInt64
         fileprivate let values: [PropertyValue]
         fileprivate let identity: UInt64
     }
@@ -75,7 +75,11 @@ struct ObjectOrder {
         return sortedPositions(values).map { (objects[$0], values[$0]) }
     }
 
-    private func sortedPositions(_ keys: [Keys]) -> [Int] { keys.indices.sorted { precedes(keys[$0], keys[$1]) } }
+    private func sortedPositions(_ keys: [Keys]) -> [Int] {
+        // Most comparisons read only the prefixes, without a reference to the values.
+        let prefixes = keys.map(\.prefix)
+        return keys.indices.sorted { prefixes[$0] != prefixes[$1] ? prefixes[$0] < prefixes[$1] : precedes(keys[$0], keys[$1]) }
+    }
 
     /// True if the object of some keys precedes that of others.
     func precedes(_ a: Keys, _ b: Keys) -> Bool {

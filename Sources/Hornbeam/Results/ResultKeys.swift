@@ -2,19 +2,59 @@
 ///
 /// Later updates of the results compare most of their objects without reading them. Keys of changed objects are dropped with their positions.
 struct ResultKeys {
-    private var keys: [ObjectOrder.Keys?]
-
-    init(count: Int) { keys = Array(repeating: nil, count: count) }
-
-    /// Keys for results that are appended.
-    init(capacity: Int) {
-        keys = []
-        keys.reserveCapacity(capacity)
+    /// What is kept for each position. Copied without references to the values.
+    private struct Places {
+        /// The prefix of the keys at each position; undefined if they are not read.
+        var prefixes: [UInt64] = []
+        /// The index in the pool of the keys at each position; negative if they are not read.
+        var indexes: [Int32] = []
     }
 
-    mutating func append(_ new: ObjectOrder.Keys) { keys.append(new) }
+    private var pool: [ObjectOrder.Keys] = []
+    private var places = Places()
+    /// The places of the results that are being merged.
+    private var merged = Places()
 
-    mutating func append(_ others: ResultKeys, _ positions: ClosedRange<Int>) { keys += others.keys[positions] }
+    init(count: Int) {
+        places.prefixes = Array(repeating: 0, count: count)
+        places.indexes = Array(repeating: -1, count: count)
+    }
+
+    // MARK: Merging
+
+    mutating func reserve(_ count: Int) {
+        merged.prefixes.reserveCapacity(count)
+        merged.indexes.reserveCapacity(count)
+    }
+
+    /// Appends the keys of an inserted object to the merged ones.
+    mutating func append(_ keys: ObjectOrder.Keys) {
+        merged.prefixes.append(keys.prefix)
+        merged.indexes.append(Int32(pool.count))
+        pool.append(keys)
+    }
+
+    /// Appends the keys of results that keep their order to the merged ones.
+    mutating func keep(_ positions: ClosedRange<Int>) {
+        merged.prefixes += places.prefixes[positions]
+        merged.indexes += places.indexes[positions]
+    }
+
+    /// Replaces the keys by the merged ones.
+    mutating func endMerge() {
+        places = merged
+        merged = Places()
+        guard pool.count > 1000 + 2 * places.indexes.count else { return }
+        // Most keys belong to positions that no longer exist.
+        var used: [ObjectOrder.Keys] = []
+        for position in places.indexes.indices where places.indexes[position] >= 0 {
+            used.append(pool[Int(places.indexes[position])])
+            places.indexes[position] = Int32(used.count - 1)
+        }
+        pool = used
+    }
+
+    // MARK: Searching
 
     /// The index in `remaining` of the first result that does not precede another object. Searches near the start first: the objects to place are sorted.
     ///
@@ -43,9 +83,13 @@ struct ResultKeys {
     private mutating func precedes(
         _ position: Int, _ other: ObjectOrder.Keys, _ order: ObjectOrder, _ object: (Int) -> ManagedObject
     ) throws -> Bool {
-        if let known = keys[position] { return order.precedes(known, other) }
-        let read = try order.keys(of: object(position))
-        keys[position] = read
-        return order.precedes(read, other)
+        if places.indexes[position] < 0 {
+            let keys = try order.keys(of: object(position))
+            places.prefixes[position] = keys.prefix
+            places.indexes[position] = Int32(pool.count)
+            pool.append(keys)
+        }
+        let prefix = places.prefixes[position]
+        return prefix != other.prefix ? prefix < other.prefix : order.precedes(pool[Int(places.indexes[position])], other)
     }
 }

@@ -1,7 +1,6 @@
 /// Merges objects at new places, in order, into the results that keep their order.
 struct ResultMerge<Object: ManagedObject> {
     private let old: OrderedResults<Object>
-    private var oldKeys: ResultKeys
     /// The positions of the old results that keep their order.
     private let remaining: [Int]
     private let isBySection: Bool
@@ -10,18 +9,17 @@ struct ResultMerge<Object: ManagedObject> {
     private var objects: [Object] = []
     private var numbers: [Int32] = []
     private var names: SectionNames
-    /// The keys of the merged results.
     private(set) var keys: ResultKeys
     /// The inserted objects at their new positions, ascending.
     private(set) var arrivals: [ListDifference.Place<ObjectIdentifier>] = []
 
-    init(_ old: OrderedResults<Object>, _ oldKeys: ResultKeys, _ remaining: [Int], arriving: Int, bySection: Bool) {
+    init(_ old: OrderedResults<Object>, _ keys: consuming ResultKeys, _ remaining: [Int], arriving: Int, bySection: Bool) {
         self.old = old
-        self.oldKeys = oldKeys
         self.remaining = remaining
         isBySection = bySection
         names = SectionNames(bySection ? old.sections.map(\.name) : [])
-        keys = ResultKeys(capacity: remaining.count + arriving)
+        self.keys = keys
+        self.keys.reserve(remaining.count + arriving)
         objects.reserveCapacity(remaining.count + arriving)
         arrivals.reserveCapacity(arriving)
     }
@@ -29,7 +27,7 @@ struct ResultMerge<Object: ManagedObject> {
     /// Inserts an object that does not precede those inserted before.
     mutating func insert(_ object: Object, _ objectKeys: ObjectOrder.Keys, _ order: ObjectOrder, sectionName: String?) throws {
         let objects = old.objects
-        keep(upTo: try oldKeys.place(of: objectKeys, in: remaining, from: kept, order) { objects[$0] })
+        keep(upTo: try keys.place(of: objectKeys, in: remaining, from: kept, order) { objects[$0] })
         arrivals.append(.init(position: self.objects.count, element: ObjectIdentifier(object)))
         self.objects.append(object)
         keys.append(objectKeys)
@@ -37,7 +35,10 @@ struct ResultMerge<Object: ManagedObject> {
     }
 
     /// Appends the results after the last inserted object.
-    mutating func keepRest() { keep(upTo: remaining.count) }
+    mutating func keepRest() {
+        keep(upTo: remaining.count)
+        keys.endMerge()
+    }
 
     private mutating func keep(upTo end: Int) {
         while kept < end {
@@ -46,7 +47,7 @@ struct ResultMerge<Object: ManagedObject> {
             while last + 1 < end, remaining[last + 1] == remaining[last] + 1 { last += 1 }
             let run = remaining[kept] ... remaining[last]
             objects += old.objects[run]
-            keys.append(oldKeys, run)
+            keys.keep(run)
             if isBySection { numbers += old.numbers[run] }
             kept = last + 1
         }

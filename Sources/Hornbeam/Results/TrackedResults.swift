@@ -131,14 +131,14 @@ struct TrackedResults<Object: ManagedObject> {
     ///
     /// - Returns: The difference from the results before, in the order of the fetch.
     private mutating func reposition(_ moves: Moves) throws -> ListDifference {
-        var identities: Set<ObjectIdentifier> = []
+        var identities = MovingObjects()
         let moving = moves.objects.filter { object in
-            identities.insert(ObjectIdentifier(object)).inserted && !object.state.contains(.detached) && context.isIn(fetch.request, object)
+            identities.insert(ObjectIdentifier(object)) && !object.state.contains(.detached) && context.isIn(fetch.request, object)
         }
         let order = try ObjectOrder(fetch)
         let arriving = try order.sorted(context.matching(moving, fetch))
         let old = results
-        let (remaining, leaving) = Self.split(old.objects, identities)
+        let (remaining, leaving) = Self.split(old.objects, identities, mayBeDeleted: moves.hasDeletions)
         var merge = ResultMerge(old, keys, remaining, arriving: arriving.count, bySection: sectionKeyPath != nil)
         // After an error, the next update fetches. The merge now has the only reference to the keys, so they are not copied.
         isStale = true
@@ -157,7 +157,7 @@ struct TrackedResults<Object: ManagedObject> {
 
     /// The positions of the objects that keep their order, and of the others, which move or were deleted.
     private static func split(
-        _ objects: [Object], _ moving: Set<ObjectIdentifier>
+        _ objects: [Object], _ moving: MovingObjects, mayBeDeleted: Bool
     ) -> (remaining: [Int], leaving: [ListDifference.Place<ObjectIdentifier>]) {
         var remaining: [Int] = []
         var leaving: [ListDifference.Place<ObjectIdentifier>] = []
@@ -165,14 +165,37 @@ struct TrackedResults<Object: ManagedObject> {
         var position = 0
         for object in objects {
             let identity = ObjectIdentifier(object)
-            if object.state.isDisjoint(with: [.deleted, .gone, .detached]), !moving.contains(identity) {
-                remaining.append(position)
-            } else {
+            if moving.contains(identity) || mayBeDeleted && !object.state.isDisjoint(with: [.deleted, .gone, .detached]) {
                 leaving.append(.init(position: position, element: identity))
+            } else {
+                remaining.append(position)
             }
             position += 1
         }
         return (remaining, leaving)
+    }
+}
+
+/// A set of objects, with a bitmap that decides most tests of other objects.
+private struct MovingObjects {
+    private var identities: Set<ObjectIdentifier> = []
+    private var bitmap = [UInt64](repeating: 0, count: 1 << 12)
+
+    /// - Returns: True if the object is new in the set.
+    mutating func insert(_ identity: ObjectIdentifier) -> Bool {
+        let bit = Self.bit(identity)
+        bitmap[bit >> 6] |= 1 << UInt64(bit & 63)
+        return identities.insert(identity).inserted
+    }
+
+    func contains(_ identity: ObjectIdentifier) -> Bool {
+        let bit = Self.bit(identity)
+        return bitmap[bit >> 6] & 1 << UInt64(bit & 63) != 0 && identities.contains(identity)
+    }
+
+    /// One of 2¹⁸ bits.
+    private static func bit(_ identity: ObjectIdentifier) -> Int {
+        Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: identity)) &* 0x9E37_79B9_7F4A_7C15) >> 46)
     }
 }
 
