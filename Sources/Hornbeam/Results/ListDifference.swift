@@ -24,6 +24,9 @@ struct ListDifference {
     /// The marked elements that stay, in their order.
     private(set) var marked: [Pair] = []
 
+    /// The number of differences and marked elements.
+    var count: Int { deleted.count + inserted.count + moved.count + marked.count }
+
     /// - Parameters:
     ///   - isMarked: True for elements that move rather than others.
     ///   - mayStay: False if the element at an old and a new position must move.

@@ -6,19 +6,47 @@ struct LiveChanges {
     private(set) var touched: Set<ManagedObjectID> = []
     /// The event, if there was only one.
     private(set) var event: ContextEvent?
+    /// The names of the entities of all changed objects.
+    private var entityNames: Set<String> = []
+    /// The entities, by index, of changed objects that are not listed; nil if other objects may have changed.
+    private var unlistedEntities: Set<Int32>? = []
     private var isEmpty = true
 
     mutating func append(_ later: ContextEvent) {
         touched.formUnion(later.changes.updated)
         touched.formUnion(later.changes.refreshed)
+        noteEntities(later)
         event = isEmpty ? later : nil
         isEmpty = false
     }
 
     mutating func append(_ later: LiveChanges) {
         touched.formUnion(later.touched)
+        entityNames.formUnion(later.entityNames)
+        if let others = later.unlistedEntities { unlistedEntities?.formUnion(others) } else { unlistedEntities = nil }
         if !later.isEmpty { event = isEmpty ? later.event : nil }
         isEmpty = isEmpty && later.isEmpty
+    }
+
+    private mutating func noteEntities(_ event: ContextEvent) {
+        let changes = event.changes
+        for ids in [changes.inserted, changes.updated, changes.refreshed, changes.deleted] {
+            var last: ManagedObjectID.StoreIdentity?
+            for id in ids where id.origin !== last {
+                last = id.origin
+                entityNames.insert(id.entityName)
+            }
+        }
+        let isComplete = changes.invalidated.isEmpty && !changes.invalidatedAll
+        if isComplete, let others = event.unlistedEntities { unlistedEntities?.formUnion(others) } else { unlistedEntities = nil }
+    }
+
+    /// False if no changed object is one on which results depend.
+    func mayAffect(_ dependencies: ResultDependencies, in context: ManagedObjectContext) -> Bool {
+        guard let unlistedEntities else { return true }
+        let model = context.persistentStoreCoordinator.managedObjectModel
+        return unlistedEntities.contains { !dependencies.ignores(model.entities[Int($0)]) }
+            || entityNames.contains { model.entitiesByName[$0].map { !dependencies.ignores($0) } ?? true }
     }
 }
 

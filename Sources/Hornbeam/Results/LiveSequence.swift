@@ -23,23 +23,44 @@ extension ManagedObjectContext {
         })
     }
 
-    /// The number of results of a request: now, and again after each change of the number. Counted again after each change of the context.
+    /// The number of results of a request: now, and again after each change of the number.
+    ///
+    /// If the condition reads only attributes of the objects, and of the destinations of to-one relationships, the changed objects are tested and the
+    /// results are not counted again; up to 100,000 results, of which the keys are kept. Otherwise they are counted again after each change of
+    /// objects of the entities that the request reads, and after each change with a limit.
     public func liveCount<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Int> {
-        LiveSequence(self) { context, _, last in
-            let count = try context.count(request)
-            return count == last ? nil : count
-        }
+        LiveSequence(self, computations: {
+            var counted = LiveCount(request)
+            return { context, changes, last in
+                let count = try counted.update(after: changes, in: context)
+                return count == last ? nil : count
+            }
+        })
+    }
+
+    /// True if a request has results: now, and again when that changes. Updated like `liveCount(of:)`.
+    public func liveExistence<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Bool> {
+        LiveSequence(self, computations: {
+            var counted = LiveCount(request)
+            return { context, changes, last in
+                let exists = try counted.update(after: changes, in: context) > 0
+                return exists == last ? nil : exists
+            }
+        })
     }
 
     /// The rows of a selection: now, and again after each change of the rows, for live groups and totals. Fetched again after each change of
-    /// the context.
+    /// objects of the entities that the selection reads.
     public func results<Object: ManagedObject, each Column: AttributeValue>(
         of selection: FetchSelection<Object, repeat each Column>
     ) -> LiveSequence<[(repeat each Column)]> {
         LiveSequence(self, computations: {
             var lastRows: [[String: PropertyValue]]?
-            return { context, _, _ in
+            var dependencies: ResultDependencies?
+            return { context, changes, _ in
+                if lastRows != nil, let dependencies, !changes.mayAffect(dependencies, in: context) { return nil }
                 let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
+                if dependencies == nil { dependencies = ResultDependencies(try context.validated(selection.untyped), sectionKeyPath: nil) }
                 defer { lastRows = rows }
                 return rows == lastRows ? nil : rows.map { selection.row($0) }
             }

@@ -2,7 +2,7 @@
 ///
 /// Later updates of the results compare most of their objects without reading them. Keys of changed objects are dropped with their positions.
 struct ResultKeys {
-    /// What is kept for each position. Copied without references to the values.
+    /// The keys of each position by reference. Copied without the values.
     private struct Places {
         /// The prefix of the keys at each position; undefined if they are not read.
         var prefixes: [UInt64] = []

@@ -6,7 +6,7 @@ internal import HornbeamStore
 /// If a change affects only the places of the changed objects, these objects are tested in memory and inserted at their places: O(n) for n results,
 /// with O(log n) comparisons for each changed object. Otherwise the results are fetched again, for example with a limit, after changes of objects
 /// that the request reads through relationships, and in child contexts.
-struct TrackedResults<Object: ManagedObject> {
+struct TrackedResults<Object: ManagedObject>: UpdatedResults {
     let fetch: ValidatedFetch
     private let context: ManagedObjectContext
     private let sectionKeyPath: String?
@@ -15,10 +15,8 @@ struct TrackedResults<Object: ManagedObject> {
     private var keys: ResultKeys
     /// The results with temporary IDs. Their order among equal objects changes with their IDs.
     private var temporary: [Object] = []
-    /// True if the results must be fetched again at the next change.
     var isStale = false
 
-    /// The results by section.
     var sections: [FetchedResultsSection<Object>] { results.sections }
     var objects: [Object] { results.objects }
 
@@ -34,9 +32,6 @@ struct TrackedResults<Object: ManagedObject> {
         noteTemporary(results.objects)
     }
 
-    /// Updates the results.
-    ///
-    /// - Returns: The differences from the results before; nil if there are none.
     mutating func update(after event: ContextEvent) throws -> FetchedResultsChanges<Object>? {
         let old = sections
         let changes: FetchedResultsChanges<Object>
@@ -57,8 +52,9 @@ struct TrackedResults<Object: ManagedObject> {
         if moves.isEmpty { return FetchedResultsChanges() }
         let old = results
         let difference = try reposition(moves)
-        guard sectionKeyPath == nil else { return FetchedResultsChanges(from: old.sections, to: sections, updated: moves.updated) }
-        return FetchedResultsChanges(difference, from: old, to: results)
+        if sectionKeyPath == nil { return FetchedResultsChanges(difference, from: old, to: results) }
+        let updated = Set(moves.updated.map { UInt64(UInt(bitPattern: $0)) })
+        return FetchedResultsChanges(from: old.sections, to: sections, updated: updated)
     }
 
     private mutating func fetchAgain() throws {
@@ -88,7 +84,7 @@ struct TrackedResults<Object: ManagedObject> {
     /// The objects to move. Nil if the results must be fetched again.
     private func moves(_ event: ContextEvent) -> Moves? {
         guard !isStale, dependencies.isByObject, let unlisted = event.unlistedEntities, event.changes.invalidated.isEmpty, !event.changes.invalidatedAll,
-            canTrust
+            context.canTrustMemory
         else { return nil }
         let model = context.persistentStoreCoordinator.managedObjectModel
         guard unlisted.allSatisfy({ dependencies.ignores(model.entities[Int($0)]) }) else { return nil }
@@ -116,12 +112,6 @@ struct TrackedResults<Object: ManagedObject> {
         moves.objects += temporary.filter { !$0.state.contains(.temporary) }
         // With many changes, a fetch costs less than tests of single objects.
         return moves.objects.count <= 1000 + objects.count / 2 ? moves : nil
-    }
-
-    /// True if the values in memory of unchanged objects are those of the store, and no change waits for its event.
-    private var canTrust: Bool {
-        context.parent == nil && context.automaticallyMergesChangesFromParent && !context.reading.isPinned
-            && context.observers.queue.isEmpty && !context.tracker.event.isDue
     }
 
     /// An object that another context inserted; nil for a new object of this context that no longer exists.
@@ -200,12 +190,15 @@ private struct MovingObjects {
 }
 
 extension ManagedObjectContext {
-    /// The registered objects whose values changed.
-    func identities(of changes: ObjectChanges) -> Set<ObjectIdentifier> {
-        identities(of: changes.updated).union(identities(of: changes.refreshed))
+    /// True if the values in memory of unchanged objects are those of the store, and no change waits for its event.
+    var canTrustMemory: Bool {
+        parent == nil && automaticallyMergesChangesFromParent && !reading.isPinned && observers.queue.isEmpty && !tracker.event.isDue
     }
 
-    func identities(of ids: Set<ManagedObjectID>) -> Set<ObjectIdentifier> {
-        Set(ids.lazy.compactMap { self.registeredObject(for: $0) }.map { ObjectIdentifier($0) })
+    /// The identities of the registered objects whose values changed.
+    func identities(of changes: ObjectChanges) -> Set<UInt64> { identities(of: changes.updated).union(identities(of: changes.refreshed)) }
+
+    func identities(of ids: Set<ManagedObjectID>) -> Set<UInt64> {
+        Set(ids.lazy.compactMap { self.registeredObject(for: $0)?.identityBits })
     }
 }

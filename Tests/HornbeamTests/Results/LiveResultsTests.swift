@@ -30,6 +30,9 @@ import Testing
         try context.saveToStore()
         let flat = try Self.requests.indices.map { LiveValue(context.results(of: try Self.request($0))) }
         let sectioned = try Self.requests.indices.map { FetchedResults(try Self.request($0), in: context, sectionedBy: Self.requests[$0].section) }
+        let counts = try Self.requests.indices.map { LiveValue(context.liveCount(of: try Self.request($0))) }
+        let existences = try Self.requests.indices.map { LiveValue(context.liveExistence(of: try Self.request($0))) }
+        let totals = LiveValue(context.results(of: Employee.select(\.count, \.salary.sum)))
         var log: [String] = []
         for step in 0 ..< 60 {
             switch Int.random(in: 0 ..< 10, using: &generator) {
@@ -49,6 +52,8 @@ import Testing
             // Several events, one event or none come before the next value.
             if step % 3 == 0 { continue }
             context.processPendingChanges()
+            let total = try context.fetch(FetchRequest<Employee>()).reduce(0) { $0 + $1.salary }
+            if !setting.isChild { #expect(totals.value?.first?.1 ?? 0 == total, "seed \(seed), step \(step), \(setting): \(log.suffix(4))") }
             for number in Self.requests.indices {
                 let values = (flat[number].value, sectioned[number].objects, sectioned[number].sections)
                 let expected = try context.fetch(Self.request(number))
@@ -56,8 +61,45 @@ import Testing
                 #expect(values.0 == expected && Set(values.1) == Set(expected) && values.1.count == expected.count, comment)
                 #expect(values.2.map(\.name).count == Set(values.2.map(\.name)).count, comment)
                 if Self.requests[number].section != "department.name" { #expect(values.1 == expected, comment) }
+                #expect(counts[number].value == expected.count && existences[number].value == !expected.isEmpty, comment)
                 #expect(flat[number].fetchError == nil && sectioned[number].fetchError == nil, comment)
             }
         }
+    }
+
+    @Test("FRC-8, FRC-17: results and counts test the changed objects without a fetch; totals ignore other entities", arguments: StoreKind.allCases)
+    func changedObjectsAreTestedWithoutAFetch(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let employees = (0 ..< 100).map { context.employee("e\($0)", salary: $0) }
+        try context.save()
+        let request = FetchRequest<Employee>().where { $0.salary >= 50 }.sorted(by: \.salary)
+        let list = try FetchedResultsController(request, in: context, sectionedBy: "isActive")
+        list.onChange = { _ in }
+        try list.performFetch()
+        let results = LiveValue(context.results(of: request))
+        let count = LiveValue(context.liveCount(of: request))
+        let existence = LiveValue(context.liveExistence(of: request))
+        let totals = LiveValue(context.results(of: Employee.select(\.salary.sum)))
+        // The keys of the results are fetched after the first change.
+        employees[0].salary = 1000
+        context.processPendingChanges()
+        #expect(count.value == 51 && existence.value == true && results.value?.count == 51 && totals.value?.first == 4950 + 1000)
+        var fetches = context.fetchCounters.fetches
+        for number in 1 ..< 10 {
+            employees[number].salary = 1000 + number
+            employees[number + 80].salary = number
+            if number == 5 { context.delete(employees[70]) }
+            if number == 6 { context.employee("new", salary: 60) }
+            if number == 7 { try context.save() }
+            context.processPendingChanges()
+            let expected = number < 5 || number > 5 ? 51 : 50
+            #expect(count.value == expected && existence.value == true && results.value?.count == expected && list.fetchedObjects?.count == expected)
+        }
+        #expect(context.fetchCounters.fetches == fetches)
+        _ = totals.value
+        fetches = context.fetchCounters.fetches
+        context.department("Sales")
+        context.processPendingChanges()
+        #expect(totals.value?.count == 1 && context.fetchCounters.fetches == fetches)
     }
 }
