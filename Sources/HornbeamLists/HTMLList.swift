@@ -65,25 +65,50 @@ public final class HTMLList: ListView {
     public func beginUpdates() { batch = ListBatch() }
     public func deleteSection(at index: Int) { batch?.deleteSection(at: index) }
     public func insertSection(at index: Int) { batch?.insertSection(at: index) }
+    public func moveSection(from index: Int, to newIndex: Int) { batch?.moveSection(from: index, to: newIndex) }
     public func deleteRow(at path: IndexPath) { batch?.deleteRow(at: path) }
     public func insertRow(at path: IndexPath) { batch?.insertRow(at: path) }
     public func moveRow(from path: IndexPath, to newPath: IndexPath) { batch?.moveRow(from: path, to: newPath) }
     public func reloadRow(at path: IndexPath, now newPath: IndexPath) { batch?.reloadRow(at: path, now: newPath) }
+    public func reloadSection(at index: Int, now newIndex: Int) { batch?.reloadSection(at: index, now: newIndex) }
 
     public func endUpdates() {
         guard let batch, let contents else { return }
         self.batch = nil
-        var removed = batch.deletedRows.map { HTMLFragment.remove(id: rows[$0].id) }
+        var fragments = batch.deletedRows.map { HTMLFragment.remove(id: rows[$0].id) }
         let oldSections = batch.deletedSections.map { HTMLFragment.remove(id: sectionID(rows.sections[$0])) }
+        let oldTitles = batch.reloadedSections.isEmpty ? [:] : Dictionary(uniqueKeysWithValues: rows.sections.map { ($0.number, $0.title) })
         rows.apply(batch, contents) { (cell: Cell, old) in makeRow(cell, old) }
-        for index in batch.insertedSections {
-            let previous = index > 0 ? sectionID(rows.sections[index - 1]) : nil
-            removed.append(.insert(html: html(of: rows.sections[index], rows: []), parent: id, after: previous))
-        }
-        removed += arrivals(batch)
-        removed += batch.reloadedRows.map { .replace(id: rows[$0].id, html: rows[$0].html) }
+        fragments += sectionArrivals(batch) + arrivals(batch)
+        fragments += batch.reloadedRows.map { .replace(id: rows[$0].id, html: rows[$0].html) }
+        for section in batch.reloadedSections.map({ rows.sections[$0] }) { fragments += titleFragments(section, oldTitles[section.number] ?? "") }
         // Rows that left these sections have moved already.
-        onUpdate?(removed + oldSections)
+        onUpdate?(fragments + oldSections)
+    }
+
+    /// New and moved sections in their order: the section before each is in its place already.
+    private func sectionArrivals(_ batch: ListBatch) -> [HTMLFragment] {
+        let arriving = (batch.insertedSections.map { ($0, isMove: false) } + batch.movedSections.map { ($0.to, isMove: true) }).sorted { $0.0 < $1.0 }
+        return arriving.map { index, isMove in
+            let previous = index > 0 ? sectionID(rows.sections[index - 1]) : nil
+            let section = rows.sections[index]
+            guard isMove else { return .insert(html: html(of: section, rows: []), parent: id, after: previous) }
+            return .move(id: sectionID(section), parent: id, after: previous)
+        }
+    }
+
+    /// The steps that show another title. A section without a title has no element for it.
+    private func titleFragments(_ section: ListRows<Row>.Section, _ old: String) -> [HTMLFragment] {
+        switch (old.isEmpty, section.title.isEmpty) {
+        case (true, true): []
+        case (true, false): [.insert(html: titleHTML(section), parent: sectionID(section), after: nil)]
+        case (false, true): [.remove(id: sectionID(section) + "-title")]
+        case (false, false): [.replace(id: sectionID(section) + "-title", html: titleHTML(section))]
+        }
+    }
+
+    private func titleHTML(_ section: ListRows<Row>.Section) -> String {
+        section.title.isEmpty ? "" : "<h2 id=\"\(HTML.escaped(sectionID(section)))-title\">\(HTML.escaped(section.title))</h2>"
     }
 
     /// New and moved rows in their order: the row before each is in its place already.
@@ -109,8 +134,7 @@ public final class HTMLList: ListView {
 
     private func html(of section: ListRows<Row>.Section, rows: [Row]) -> String {
         let name = HTML.escaped(sectionID(section))
-        let title = section.title.isEmpty ? "" : "<h2>\(HTML.escaped(section.title))</h2>"
-        return "<section id=\"\(name)\">\(title)<ul id=\"\(name)-rows\">\(rows.map(\.html).joined())</ul></section>"
+        return "<section id=\"\(name)\">\(titleHTML(section))<ul id=\"\(name)-rows\">\(rows.map(\.html).joined())</ul></section>"
     }
 }
 

@@ -57,6 +57,11 @@ public final class RecordingList: ListView {
         batch?.insertSection(at: index)
     }
 
+    public func moveSection(from index: Int, to newIndex: Int) {
+        calls.append("move section \(index) to \(newIndex)")
+        batch?.moveSection(from: index, to: newIndex)
+    }
+
     public func deleteRow(at path: IndexPath) {
         calls.append("delete row \(Self.text(path))")
         batch?.deleteRow(at: path)
@@ -75,6 +80,11 @@ public final class RecordingList: ListView {
     public func reloadRow(at path: IndexPath, now newPath: IndexPath) {
         calls.append("reload row \(Self.text(path)), now \(Self.text(newPath))")
         batch?.reloadRow(at: path, now: newPath)
+    }
+
+    public func reloadSection(at index: Int, now newIndex: Int) {
+        calls.append("reload section \(index), now \(newIndex)")
+        batch?.reloadSection(at: index, now: newIndex)
     }
 
     public func endUpdates() {

@@ -39,6 +39,18 @@ import Testing
         #expect(source.selectedObject?.title == "Persuasion" && list.lineCount == 5)
     }
 
+    @Test func longList() throws {
+        let context = context
+        // snippet
+        let list = TerminalList(width: 80, height: 40)
+        let request = FetchRequest<Book>().sorted(by: \.shelf).sorted(by: \.title).batches(of: 20)
+        let source = try ListDataSource(request, in: context, sectionedBy: "shelf", view: list) { line, book in line.text = book.title }
+        source.sectionTitle = { section in "\(section.name) (\(section.count))" }
+        try source.startVending()
+        // end
+        #expect(list.lineCount == 5 && list.contents?.title(ofSection: 0) == "novels (2)")
+    }
+
     // snippet
     final class TitleBar: ListView {
         var contents: ListContents<String>?

@@ -41,7 +41,7 @@ import Testing
         for (title, shelf) in [("Emma", "novels"), ("Iliad", "poems")] { try add(context, title, shelf) }
         try context.save()
         let terminal = try Terminal(
-            "\(try #require(Terminal.tool)) list \(path) Book --sort shelf,title --section shelf --columns title --follow --interval 20",
+            folder, "\(try #require(Terminal.tool)) list \(path) Book --sort shelf,title --section shelf --columns title --follow --interval 20",
             width: 50, height: 12)
         defer { terminal.close() }
         #expect(try await terminal.shows(["Book: 2 objects", "novels", "  Emma", "poems", "  Iliad"]))
@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-/// A program in a terminal of tmux, with a server of its own.
+/// A program in a terminal of tmux, with a server of its own, which ends with `close`, or with the process of the tests.
 private struct Terminal {
     /// The tool, beside the tests.
     static let tool: String? = {
@@ -70,9 +70,15 @@ private struct Terminal {
     static let tmux = ["/usr/bin/tmux", "/usr/local/bin/tmux", "/opt/homebrew/bin/tmux"].first { FileManager.default.isExecutableFile(atPath: $0) }
     static var isAvailable: Bool { tmux != nil }
 
-    private let server = "hornbeam-\(UUID().uuidString)"
+    /// The folder of the server's socket.
+    private let folder: TemporaryFolder
+    private var socket: String { folder.path("tmux") }
 
-    init(_ command: String, width: Int, height: Int) throws {
+    init(_ folder: TemporaryFolder, _ command: String, width: Int, height: Int) throws {
+        self.folder = folder
+        // Tests that end without `close`, by a trap for example, leave no server.
+        let watch = "while kill -0 \(ProcessInfo.processInfo.processIdentifier); do sleep 1; done; '\(Terminal.tmux ?? "")' -S '\(socket)' kill-server"
+        let command = "(\(watch)) </dev/null >/dev/null 2>&1 & exec \(command)"
         // The server inherits the files by which Foundation notices the end of a process, so a wait for this process would not return.
         let process = process("new-session", "-d", "-s", "list", "-x", "\(width)", "-y", "\(height)", command)
         process.standardOutput = FileHandle.nullDevice
@@ -83,7 +89,7 @@ private struct Terminal {
     private func process(_ arguments: String...) -> Process {
         let process = Process()
         process.executableURL = URL(filePath: Terminal.tmux ?? "")
-        process.arguments = ["-L", server, "-f", "/dev/null"] + arguments
+        process.arguments = ["-S", socket, "-f", "/dev/null"] + arguments
         return process
     }
 

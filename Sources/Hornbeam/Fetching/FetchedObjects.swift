@@ -33,11 +33,16 @@ extension FetchedObjects: RandomAccessCollection {
         context.sweepIfDue()
         let object = batch?.object(position, in: found, size: request.fetchBatchSize, context)
             ?? context.object(found[position])
-        guard let typed = object as? Object else {
-            misuse(
-                "The fetch of \(request.entityName) returned an object of class \(type(of: object)), not \(Object.self). "
-                    + "Bind \(Object.self) to the entity when the container is created.")
-        }
-        return typed
+        return context.expecting(object, request)
+    }
+}
+
+extension ManagedObjectContext {
+    /// An object of a result that is accessed after the fetch. Another class is a programmer error.
+    func expecting<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) -> Object {
+        if let typed = object as? Object { return typed }
+        misuse(
+            "The fetch of \(request.entityName) returned an object of class \(type(of: object)), not \(Object.self). "
+                + "Bind \(Object.self) to the entity when the container is created.")
     }
 }

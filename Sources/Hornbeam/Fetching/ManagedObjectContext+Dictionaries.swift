@@ -51,6 +51,13 @@ extension ManagedObjectContext {
 
     // MARK: Groups
 
+    /// The rows of a request for groups, in the snapshot of the last fetch.
+    func groupRows(_ request: FetchDescription) throws -> [[PropertyValue]] {
+        let fetch = try validated(request)
+        let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+        return try reportingOnce(fetch.request, program) { try groups(fetch, program, excluding: [], adding: []) }
+    }
+
     /// Groups the store's rows, without those of some keys, and with other objects. A child context calls it with its changed objects.
     private func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]

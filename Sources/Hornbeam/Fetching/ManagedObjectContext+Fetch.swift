@@ -55,11 +55,14 @@ extension ManagedObjectContext {
     func prepared(_ request: FetchDescription) throws -> ValidatedFetch {
         processPendingChanges()
         try requireNoReadFailures()
-        let fetch = try ValidatedFetch(
-            request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
+        let fetch = try validated(request)
         if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(fetch) }
         try advance()
         return fetch
+    }
+
+    func validated(_ request: FetchDescription) throws -> ValidatedFetch {
+        try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
     }
 
     func requireObjects(_ request: FetchDescription) throws {

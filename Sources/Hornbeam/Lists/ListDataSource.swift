@@ -15,6 +15,8 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     public let view: View
     /// The kind of cell of an object (SEED-11).
     public var cellIdentifier: (Object) -> String = { _ in "cell" }
+    /// The title of a section; nil for its name. Evaluated for all sections after each change. A section with another title is reloaded.
+    public var sectionTitle: ((FetchedResultsSection<Object>) -> String)?
     /// Called with the selected object, and with nil when it is no longer a result (SEED-12).
     public var onSelectionChange: ((Object?) -> Void)?
     /// Called when vending starts, and when the list gets its first row or loses its last one: whether there are rows (SEED-12).
@@ -27,8 +29,10 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     public private(set) var fetchError: (any Error)?
     private let configure: (inout View.Cell, Object) -> Void
     private var hasResults: Bool?
+    /// The titles that the view shows.
+    private let titles = ShownTitles()
     /// The objects that changed during a user's move; nil outside one.
-    private var changedByUser: Set<ObjectIdentifier>?
+    private var changedByUser: [Object]?
 
     /// Shows the results of a controller.
     ///
@@ -65,9 +69,16 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         fetchError = nil
         isVending = true
         view.contents = contents
-        view.reloadList()
+        reload()
         noteResults()
     }
+
+    private func reload() {
+        titles.all = currentTitles
+        view.reloadList()
+    }
+
+    private var currentTitles: [String] { results.sections.map { sectionTitle?($0) ?? $0.name } }
 
     /// Stops the updates. The view keeps its rows, and the results are not tracked until `startVending`, which shows all rows again (SEED-13).
     public func stopVending() {
@@ -79,15 +90,15 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         guard isVending else { return }
         do { try startVending() } catch {
             fetchError = error
-            view.reloadList()
+            reload()
             noteResults()
         }
     }
 
     private var contents: ListContents<View.Cell> {
-        // The closures retain the results and what they need of the data source, which retains the view: no cycle.
+        // The closures retain the results and the titles, but not the data source, which retains the view: no cycle.
         ListContents(
-            sections: { [results] in results.sections.count }, title: { [results] in results.sections[$0].name },
+            sections: { [results] in results.sections.count }, title: { [titles] in titles.all[$0] },
             rows: { [results] in results.sections[$0].count }, makeCell: { [weak self, results] in
                 let object = results.object(at: $0)
                 guard let self else { misuse("The data source of the list was released. Keep it as long as its view shows rows.") }
@@ -105,8 +116,8 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
 
     private func show(_ changes: FetchedResultsChanges<Object>) {
         guard changedByUser == nil else {
-            for case .update(let object, _, _) in changes.objects { changedByUser?.insert(ObjectIdentifier(object)) }
-            for case .move(let object, _, _) in changes.objects { changedByUser?.insert(ObjectIdentifier(object)) }
+            for case .update(let object, _, _) in changes.objects { changedByUser?.append(object) }
+            for case .move(let object, _, _) in changes.objects { changedByUser?.append(object) }
             return
         }
         apply(changes)
@@ -114,10 +125,15 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     }
 
     private func apply(_ changes: FetchedResultsChanges<Object>) {
-        guard !changes.isEmpty else { return }
+        if changes.isReload { return reload() }
+        let oldTitles = titles.all
+        titles.all = currentTitles
+        let renamed = changes.keptSections(oldTitles.count, titles.all.count).filter { oldTitles[$0.from] != titles.all[$0.to] }
+        guard !changes.isEmpty || !renamed.isEmpty else { return }
         view.beginUpdates()
         for index in changes.deletedSections { view.deleteSection(at: index) }
         for index in changes.insertedSections { view.insertSection(at: index) }
+        for (index, newIndex) in changes.movedSections { view.moveSection(from: index, to: newIndex) }
         for change in changes.objects {
             switch change {
             case .delete(_, let path): view.deleteRow(at: path)
@@ -126,6 +142,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
             case .update(_, let path, let newPath): view.reloadRow(at: path, now: newPath)
             }
         }
+        for (index, newIndex) in renamed { view.reloadSection(at: index, now: newIndex) }
         view.endUpdates()
     }
 
@@ -163,15 +180,22 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     public func moveRowByUser(from path: IndexPath, to newPath: IndexPath, _ change: (Object) throws -> Void) rethrows {
         let object = results.object(at: path)
         var shown = results.sections
-        shown[path[0]].objects.remove(at: path[1])
-        shown[newPath[0]].objects.insert(object, at: newPath[1])
-        changedByUser = [ObjectIdentifier(object)]
+        shown[path[0]].rows.remove(at: path[1])
+        shown[newPath[0]].rows.insert(object, at: newPath[1])
+        changedByUser = [object]
         defer {
             let changed = changedByUser ?? []
             changedByUser = nil
-            apply(FetchedResultsChanges(from: shown, to: results.sections, updated: changed))
+            let sections = results.sections
+            let updated = Set(changed.map { sections.first?.rows.identity(of: $0) ?? 0 })
+            apply(FetchedResultsChanges(from: shown, to: sections, updated: updated))
             noteResults()
         }
         try results.performUserDrivenChange { try change(object) }
     }
+}
+
+/// The titles of the sections that a view shows.
+private final class ShownTitles {
+    var all: [String] = []
 }

@@ -5,16 +5,16 @@ extension FetchedResultsController {
     /// The object at a section and position: `[0, 3]`. A path outside the results is a programmer error (FRC-3).
     public func object(at path: IndexPath) -> Object {
         let sections = sections
-        guard path.count == 2, sections.indices.contains(path[0]), sections[path[0]].objects.indices.contains(path[1]) else {
+        guard path.count == 2, sections.indices.contains(path[0]), path[1] >= 0, path[1] < sections[path[0]].count else {
             misuse("There is no result at the path \(Array(path)). Paths are a section and a position in it, as of the last change of the results.")
         }
-        return sections[path[0]].objects[path[1]]
+        return sections[path[0]][path[1]]
     }
 
     /// The path of an object; nil if it is not a result (FRC-3). O(results).
     public func indexPath(for object: Object) -> IndexPath? {
         for (number, section) in sections.enumerated() {
-            if let place = section.objects.firstIndex(where: { $0 === object }) { return [number, place] }
+            if let position = section.rows.position(of: object) { return [number, position] }
         }
         return nil
     }

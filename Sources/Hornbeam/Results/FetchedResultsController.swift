@@ -12,6 +12,10 @@ internal import HornbeamStore
 /// A controller is used in the isolation of its context. Updates include changes of related objects and unsaved objects (FRC-17). An update after
 /// changes of k of n results costs O(n + k log n). If the request has a limit, or if objects that it reads through relationships changed,
 /// the update is a fetch. `ListDataSource` shows a controller's results in a view.
+///
+/// With a batch size (`FetchRequest.batches(of:)`), the controller keeps references to the rows, and creates the objects that are accessed, a batch
+/// at a time (FET-5). Each update that may affect the results is a fetch. Section names are counted by the store if the sections are those of the first sort
+/// and there is no limit; otherwise, and for sections in a child context, the batch size has no effect.
 public final class FetchedResultsController<Object: ManagedObject> {
     /// The fetch request of the controller.
     public let request: FetchRequest<Object>
@@ -32,7 +36,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public var onInvalidation: (() -> Void)?
     /// The index title of a section: by default the capitalised first letter of its name (FRC-5).
     public var sectionIndexTitle: (String) -> String? = { $0.first.map { String($0).uppercased() } }
-    private var results: TrackedResults<Object>?
+    private var results: (any UpdatedResults<Object>)?
     private var isListening = false
     private var isUserDriven = false
 
@@ -66,6 +70,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// - Throws: The errors of `fetch`; `unknownKey` for a section key path that the objects do not have.
     public func performFetch() throws {
         let fetch = try context.prepared(request.untyped)
+        if let batched = try BatchedResults<Object>(fetch, by: sectionKeyPath, in: context) {
+            results = batched
+            return
+        }
         let objects: [Object] = try context.finish(context.findPrepared(fetch), fetch.request)
         // Objects in memory are tested by their getters, which cannot throw.
         try context.requireNoReadFailures()
@@ -88,7 +96,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// True after `performFetch`, until the context is reset.
     public var isFetched: Bool { results != nil }
 
-    /// All results in the order of the sections; nil before `performFetch` (FRC-2).
+    /// All results in the order of the sections; nil before `performFetch` (FRC-2). For a request with a batch size, this creates all of them.
     public var fetchedObjects: [Object]? {
         guard let sections = results?.sections else { return nil }
         return sections.count == 1 ? sections[0].objects : sections.flatMap(\.objects)

@@ -4,10 +4,16 @@ internal import HornbeamModel
 public struct FetchedResultsSection<Object: ManagedObject> {
     /// The value of the section's key path as text; empty for nil, and for the only section of a controller without a key path.
     public let name: String
-    /// The objects of the section, in order.
-    public internal(set) var objects: [Object]
+    /// The rows of the section, in order.
+    var rows: ResultRows<Object>
+
+    /// The objects of the section, in order. For a request with a batch size, this creates all of them.
+    public var objects: [Object] { rows.objects }
     /// The number of objects in the section.
-    public var count: Int { objects.count }
+    public var count: Int { rows.count }
+    /// The object at a position. For a request with a batch size, this creates the objects of its batch only. A position outside the section is a
+    /// programmer error.
+    public subscript(position: Int) -> Object { rows[position] }
 }
 
 /// Results in the order of a fetch, with the section of each.
@@ -23,7 +29,7 @@ struct OrderedResults<Object: ManagedObject> {
     /// - Throws: `unknownKey` for a key path that the objects do not have.
     init(_ objects: [Object], by keyPath: String?) throws {
         guard let keyPath else {
-            self.init(objects: objects, sections: objects.isEmpty ? [] : [FetchedResultsSection(name: "", objects: objects)], numbers: [])
+            self.init(objects: objects, sections: objects.isEmpty ? [] : [FetchedResultsSection(name: "", rows: .objects(objects))], numbers: [])
             return
         }
         var names = SectionNames()
@@ -34,7 +40,7 @@ struct OrderedResults<Object: ManagedObject> {
     ///   - numbers: For each object, the index of its section's name.
     ///   - names: The names; some may be unused.
     init(_ objects: [Object], numbers: [Int32], _ names: [String]) {
-        var sections: [FetchedResultsSection<Object>] = []
+        var sections: [(name: String, objects: [Object])] = []
         var places = [Int32](repeating: -1, count: names.count)
         var renumbered = numbers
         var start = 0
@@ -44,13 +50,14 @@ struct OrderedResults<Object: ManagedObject> {
             while end < objects.count, numbers[end] == numbers[start] { end += 1 }
             if places[number] < 0 {
                 places[number] = Int32(sections.count)
-                sections.append(FetchedResultsSection(name: names[number], objects: []))
+                sections.append((names[number], []))
             }
             sections[Int(places[number])].objects += objects[start ..< end]
             for position in start ..< end { renumbered[position] = places[number] }
             start = end
         }
-        self.init(objects: objects, sections: sections, numbers: renumbered)
+        let finished = sections.map { FetchedResultsSection(name: $0.name, rows: .objects($0.objects)) }
+        self.init(objects: objects, sections: finished, numbers: renumbered)
     }
 
     /// Results whose sections follow one another, with the names and sizes of the sections.
@@ -103,12 +110,19 @@ struct SectionNames {
 extension ManagedObject {
     /// The name of the object's section.
     final func sectionName(forKeyPath keyPath: String) throws -> String {
-        switch try value(forKeyPath: keyPath) {
+        try value(forKeyPath: keyPath).sectionName
+    }
+}
+
+extension PropertyValue {
+    /// The name of the section of objects with this value.
+    var sectionName: String {
+        switch self {
         case .null: ""
         case .string(let text): text
         case .int(let number): "\(number)"
         case .bool(let truth): truth ? "1" : "0"
-        case let value: value.description
+        default: description
         }
     }
 }

@@ -15,7 +15,7 @@ public struct FetchedResultsSnapshot: Hashable, Sendable {
     init(sections: [Section]) { self.sections = sections }
 
     init<Object: ManagedObject>(_ sections: [FetchedResultsSection<Object>]) {
-        self.sections = sections.map { Section(name: $0.name, objectIDs: $0.objects.map(\.objectID)) }
+        self.sections = sections.map { Section(name: $0.name, objectIDs: $0.rows.objectIDs) }
     }
 
     /// The objects of all sections, in order.

@@ -9,6 +9,12 @@ struct ListDifference {
         let new: Int
     }
 
+    /// An element at a position.
+    struct Place<Element: Hashable> {
+        let position: Int
+        let element: Element
+    }
+
     /// Positions of removed elements in the old list, ascending.
     private(set) var deleted: [Int] = []
     /// Positions of new elements in the new list, ascending.
@@ -17,6 +23,9 @@ struct ListDifference {
     private(set) var moved: [Pair] = []
     /// The marked elements that stay, in their order.
     private(set) var marked: [Pair] = []
+
+    /// The number of differences and marked elements.
+    var count: Int { deleted.count + inserted.count + moved.count + marked.count }
 
     /// - Parameters:
     ///   - isMarked: True for elements that move rather than others.
@@ -35,6 +44,40 @@ struct ListDifference {
         while end > start, end + shift > start, old[end - 1] == new[end - 1 + shift], mayStay(end - 1, end - 1 + shift) { end -= 1 }
         compare(old, start ..< end, new, start ..< end + shift, isMarked, mayStay)
         for position in end ..< old.count where isMarked(old[position]) { marked.append(Pair(old: position, new: position + shift)) }
+    }
+
+    /// The difference of two lists in which all elements that are neither leaving nor arriving have the same order: O(k log k) for k changed elements.
+    ///
+    /// - Parameters:
+    ///   - leaving: The places of elements in the old list, ascending.
+    ///   - arriving: The places of elements in the new list, ascending. An element that leaves and arrives moves, or stays between the same neighbours.
+    ///   - isMarked: True for elements that are listed in `marked` if they stay.
+    init<Element: Hashable>(leaving: [Place<Element>], arriving: [Place<Element>], isMarked: (Element) -> Bool) {
+        var indexes = [Element: Int](minimumCapacity: leaving.count)
+        for (index, place) in leaving.enumerated() { indexes[place.element] = index }
+        var common = CommonElements()
+        var elements: [Element] = []
+        var isCommon = [Bool](repeating: false, count: leaving.count)
+        for (newIndex, place) in arriving.enumerated() {
+            guard let index = indexes[place.element] else {
+                inserted.append(place.position)
+                continue
+            }
+            isCommon[index] = true
+            elements.append(place.element)
+            let old = leaving[index].position
+            // It may stay if as many of the other elements are before it in both lists.
+            common.append(Pair(old: old, new: place.position), isMarked: true, mayStay: old - index == place.position - newIndex)
+        }
+        for (index, place) in leaving.enumerated() where !isCommon[index] { deleted.append(place.position) }
+        for (position, stays) in common.stays.enumerated() {
+            let pair = common.pairs[position]
+            if !stays {
+                moved.append(pair)
+            } else if isMarked(elements[position]) {
+                marked.append(pair)
+            }
+        }
     }
 
     private mutating func compare<Element: Hashable>(

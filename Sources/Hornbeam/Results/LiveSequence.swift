@@ -8,32 +8,59 @@ extension ManagedObjectContext {
     /// ```
     /// The first element is available immediately. Changes during the loop body are combined into one element. An element follows when other
     /// objects become results, when the order changes, and when the values of a result change, saved or not.
+    ///
+    /// As in a `FetchedResultsController`, only the changed objects are tested if the request reads attributes of the objects and of the destinations
+    /// of to-one relationships. The results are fetched again with a limit, after changes of such destinations, in child contexts, and when the
+    /// context processed changes more than once since the last element.
     /// The sequence ends when the task is cancelled, and after an error of a fetch.
     public func results<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<[Object]> {
-        LiveSequence(self) { context, touched, last in
-            let objects = try context.fetch(request)
-            guard let last else { return objects }
-            let isSame = objects.count == last.count && zip(objects, last).allSatisfy { $0 === $1 }
-            return isSame && !objects.contains { touched.contains($0.objectID) } ? nil : objects
-        }
+        LiveSequence(self, computations: {
+            var results = LiveResults(request, by: nil)
+            return { context, changes, last in
+                let difference = try results.update(after: changes, in: context, from: last.map { try OrderedResults($0, by: nil).sections })
+                return last != nil && difference.isEmpty ? nil : results.sections.flatMap(\.objects)
+            }
+        })
     }
 
     /// The number of results of a request: now, and again after each change of the number.
+    ///
+    /// If the condition reads only attributes of the objects, and of the destinations of to-one relationships, the changed objects are tested and the
+    /// results are not counted again; up to 100,000 results, of which the keys are kept. Otherwise they are counted again after each change of
+    /// objects of the entities that the request reads, and after each change with a limit.
     public func liveCount<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Int> {
-        LiveSequence(self) { context, _, last in
-            let count = try context.count(request)
-            return count == last ? nil : count
-        }
+        LiveSequence(self, computations: {
+            var counted = LiveCount(request)
+            return { context, changes, last in
+                let count = try counted.update(after: changes, in: context)
+                return count == last ? nil : count
+            }
+        })
     }
 
-    /// The rows of a selection: now, and again after each change of the rows, for live groups and totals.
+    /// True if a request has results: now, and again when that changes. Updated like `liveCount(of:)`.
+    public func liveExistence<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Bool> {
+        LiveSequence(self, computations: {
+            var counted = LiveCount(request)
+            return { context, changes, last in
+                let exists = try counted.update(after: changes, in: context) > 0
+                return exists == last ? nil : exists
+            }
+        })
+    }
+
+    /// The rows of a selection: now, and again after each change of the rows, for live groups and totals. Fetched again after each change of
+    /// objects of the entities that the selection reads.
     public func results<Object: ManagedObject, each Column: AttributeValue>(
         of selection: FetchSelection<Object, repeat each Column>
     ) -> LiveSequence<[(repeat each Column)]> {
         LiveSequence(self, computations: {
             var lastRows: [[String: PropertyValue]]?
-            return { context, _, _ in
+            var dependencies: ResultDependencies?
+            return { context, changes, _ in
+                if lastRows != nil, let dependencies, !changes.mayAffect(dependencies, in: context) { return nil }
                 let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
+                if dependencies == nil { dependencies = ResultDependencies(try context.validated(selection.untyped), sectionKeyPath: nil) }
                 defer { lastRows = rows }
                 return rows == lastRows ? nil : rows.map { selection.row($0) }
             }
@@ -48,8 +75,8 @@ public struct LiveSequence<Value>: AsyncSequence {
     public typealias Element = Value
     public typealias Failure = any Error
 
-    /// Computes the value, from the IDs of objects that changed since the last call, and from the last value. Nil if the value is unchanged.
-    typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
+    /// Computes the value, from the changes since the last call, and from the last value. Nil if the value is unchanged.
+    typealias Computation = (ManagedObjectContext, LiveChanges, Value?) throws -> Value?
 
     let context: ManagedObjectContext
     /// Makes the computation for one iterator. The computation may cache its results.
@@ -81,7 +108,7 @@ public struct LiveSequence<Value>: AsyncSequence {
             self.compute = compute
             signals = changes.signals.makeAsyncIterator()
             context.observers.listeners.append { [weak changes] in
-                changes?.append($0.changes)
+                changes?.append($0)
                 return changes != nil
             }
         }
@@ -108,22 +135,21 @@ public struct LiveSequence<Value>: AsyncSequence {
     }
 }
 
-/// The objects that changed since a live sequence computed its last value. Used in the isolation of the context.
+/// The changes since a live sequence computed its last value. Used in the isolation of the context.
 private final class PendingChanges {
     let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
-    private var touched: Set<ManagedObjectID> = []
+    private var changes = LiveChanges()
 
     init() { (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
-    func append(_ changes: ObjectChanges) {
-        touched.formUnion(changes.updated)
-        touched.formUnion(changes.refreshed)
+    func append(_ event: ContextEvent) {
+        changes.append(event)
         signal.yield()
     }
 
-    func dequeue() -> Set<ManagedObjectID> {
-        defer { touched = [] }
-        return touched
+    func dequeue() -> LiveChanges {
+        defer { changes = LiveChanges() }
+        return changes
     }
 }

@@ -15,8 +15,8 @@ public final class LiveValue<Value> {
     private var failure: (any Error)?
     @ObservationIgnored private let context: ManagedObjectContext
     @ObservationIgnored private var compute: LiveSequence<Value>.Computation
-    /// The objects that changed since the newest value was computed.
-    @ObservationIgnored private var touched: Set<ManagedObjectID> = []
+    /// The changes since the newest value was computed.
+    @ObservationIgnored private var changes = LiveChanges()
     @ObservationIgnored private var isDue = true
     @ObservationIgnored private var isUpdating = false
 
@@ -28,7 +28,7 @@ public final class LiveValue<Value> {
         context = sequence.context
         compute = sequence.makeComputation()
         context.observers.listeners.append { [weak self] event in
-            self?.note(event.changes)
+            self?.note(event)
             return self != nil
         }
         update()
@@ -54,9 +54,8 @@ public final class LiveValue<Value> {
         catchUp()
     }
 
-    private func note(_ changes: ObjectChanges) {
-        touched.formUnion(changes.updated)
-        touched.formUnion(changes.refreshed)
+    private func note(_ event: ContextEvent) {
+        changes.append(event)
         guard !isDue else { return }
         isDue = true
         Task { [weak self] in self?.catchUp() }
@@ -75,16 +74,17 @@ public final class LiveValue<Value> {
         // The computation would process the pending changes. Processed before it, they are part of this value, and not a reason for another one.
         context.processPendingChanges()
         isDue = false
-        let changed = touched
-        touched = []
+        var failed = changes
+        changes = LiveChanges()
         do {
-            let value = try compute(context, changed, newest)
+            let value = try compute(context, failed, newest)
             if failure != nil { failure = nil }
             guard let value else { return false }
             newest = value
             return true
         } catch {
-            touched.formUnion(changed)
+            failed.append(changes)
+            changes = failed
             failure = error
             return false
         }

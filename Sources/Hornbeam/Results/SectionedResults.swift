@@ -24,12 +24,13 @@ extension ManagedObjectContext {
     public func results<Object: ManagedObject>(
         of request: FetchRequest<Object>, sectionedBy keyPath: String?
     ) -> LiveSequence<SectionedResults<Object>> {
-        LiveSequence(self) { context, touched, last in
-            let sections = try OrderedResults(context.fetch(request), by: keyPath).sections
-            let changes = FetchedResultsChanges(from: last?.sections ?? [], to: sections, updated: context.identities(of: touched))
-            if last != nil, changes.isEmpty { return nil }
-            return SectionedResults(sections: sections, changes: changes)
-        }
+        LiveSequence(self, computations: {
+            var results = LiveResults(request, by: keyPath)
+            return { context, changes, last in
+                let difference = try results.update(after: changes, in: context, from: last?.sections)
+                return last != nil && difference.isEmpty ? nil : SectionedResults(sections: results.sections, changes: difference)
+            }
+        })
     }
 
     /// The results of a request in sections by a typed path: `sectionedBy: \.author.name`.

@@ -69,8 +69,9 @@ extension Command {
     /// Keeps the list on the terminal up to date until the process receives `SIGINT` or `SIGTERM`.
     func follow(_ container: PersistentContainer, every interval: Duration) async throws {
         let list = TerminalList(width: Console.width, height: Console.height - 1) { Console.write($0, to: STDOUT_FILENO) }
-        let source = try source(container, list) { $0.text = (section == nil ? "" : "  ") + $1 }
-        func noteCount() { list.header = "\(query.entityName): \(Figures.count(source.results.fetchedObjects?.count ?? 0, "object"))" }
+        // The objects of the rows on the terminal are enough.
+        let source = try source(container, list, batchSize: 50) { $0.text = (section == nil ? "" : "  ") + $1 }
+        func noteCount() { list.header = "\(query.entityName): \(Figures.count(list.contents?.rowCount ?? 0, "object"))" }
         let interruption = Interruption()
         list.redraw()
         try source.startVending()
@@ -86,9 +87,10 @@ extension Command {
     }
 
     private func source<View: ListView>(
-        _ container: PersistentContainer, _ view: View, set: @escaping (inout View.Cell, String) -> Void
+        _ container: PersistentContainer, _ view: View, batchSize: Int = 0, set: @escaping (inout View.Cell, String) -> Void
     ) throws -> ListDataSource<ManagedObject, View> {
-        let source = try ListDataSource(try query.request(), in: container.viewContext, sectionedBy: section, view: view) { [columns] cell, object in
+        let request = try query.request().batches(of: batchSize)
+        let source = try ListDataSource(request, in: container.viewContext, sectionedBy: section, view: view) { [columns] cell, object in
             let cells = columns.map { (try? object.text(forKeyPath: $0)) ?? "" }
             set(&cell, cells.joined(separator: "  "))
         }

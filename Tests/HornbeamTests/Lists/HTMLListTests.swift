@@ -56,7 +56,7 @@ struct BrowserPage {
     private static func insert(_ new: Element, into parent: String, after: String?, in element: inout Element) -> Bool {
         guard element.id == parent else { return element.children.indices.contains { insert(new, into: parent, after: after, in: &element.children[$0]) } }
         guard let after else {
-            element.children.insert(new, at: element.children.first?.id == "" ? 1 : 0)
+            element.children.insert(new, at: 0)
             return true
         }
         guard let place = element.children.firstIndex(where: { $0.id == after }) else { return false }
@@ -97,7 +97,7 @@ struct BrowserPage {
         #expect(list.html == "<div id=\"staff\"></div>")
         try source.startVending()
         #expect(list.html == """
-            <div id="staff"><section id="staff-section-1"><h2>1</h2><ul id="staff-section-1-rows"><li id="staff-row-1" class="person">\
+            <div id="staff"><section id="staff-section-1"><h2 id="staff-section-1-title">1</h2><ul id="staff-section-1-rows"><li id="staff-row-1" class="person">\
             <span class="name">&lt;b&gt;Tom &amp; &quot;Jerry&#39;s&quot;&lt;/b&gt;\u{FFFD}</span></li></ul></section></div>
             """)
     }
@@ -119,5 +119,31 @@ struct BrowserPage {
         #expect(fragments.prefix(2) == [.remove(id: "staff-row-3"), .move(id: "staff-row-1", parent: "staff-section-1-rows", after: "staff-row-2")])
         let decoded = try JSONDecoder().decode([HTMLFragment].self, from: JSONEncoder().encode(fragments))
         #expect(decoded == fragments)
+    }
+
+    @Test("SEED-10: a section moves as one element, and a title is replaced, inserted or removed") func sectionFragments() throws {
+        let context = try context()
+        let rows = [("a", 1), ("a", 2), ("b", 3)].map { name, salary in context.employee(name, salary: salary) }
+        let list = HTMLList(id: "staff")
+        let source = try ListDataSource(FetchRequest<Employee>().sorted(by: "salary"), in: context, sectionedBy: "name", view: list) { _, _ in }
+        source.sectionTitle = { $0.count > 2 ? "" : "\($0.name) \($0.count)" }
+        try source.startVending()
+        var fragments: [HTMLFragment] = []
+        list.onUpdate = { fragments = $0 }
+        (rows[0].salary, rows[1].salary) = (8, 9)
+        context.processPendingChanges()
+        let moves = fragments.filter { if case .move = $0 { true } else { false } }
+        #expect(moves == [.move(id: "staff-section-2", parent: "staff", after: nil)] || moves == [
+            .move(id: "staff-section-1", parent: "staff", after: "staff-section-2"),
+        ])
+        context.delete(rows[0])
+        context.processPendingChanges()
+        #expect(fragments.last == .replace(id: "staff-section-1-title", html: "<h2 id=\"staff-section-1-title\">a 1</h2>"))
+        let others = (10 ..< 12).map { context.employee("a", salary: $0) }
+        context.processPendingChanges()
+        #expect(fragments.last == .remove(id: "staff-section-1-title"))
+        others.forEach { context.delete($0) }
+        context.processPendingChanges()
+        #expect(fragments.last == .insert(html: "<h2 id=\"staff-section-1-title\">a 1</h2>", parent: "staff-section-1", after: nil))
     }
 }

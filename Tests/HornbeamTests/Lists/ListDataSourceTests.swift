@@ -112,6 +112,31 @@ import Testing
         #expect(view.lines == ["0: e1", "1: e2, e9"] && view.isConsistent)
     }
 
+    @Test("SEED-10: sections move with their rows, and are reloaded when their titles change") func sectionsMoveAndReload() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let rows = [("a", 1), ("a", 2), ("b", 3)].map { name, salary in context.employee(name, salary: salary) }
+        let view = RecordingList()
+        let source = try ListDataSource(FetchRequest<Employee>().sorted(by: "salary"), in: context, sectionedBy: "name", view: view) {
+            $0.text = "\($1.salary)"
+        }
+        source.sectionTitle = { "\($0.name) (\($0.count))" }
+        try source.startVending()
+        #expect(view.lines == ["a (2): 1, 2", "b (1): 3"])
+        view.removeCalls()
+        rows[2].salary = 0
+        context.processPendingChanges()
+        #expect(view.lines == ["b (1): 0", "a (2): 1, 2"] && view.isConsistent)
+        #expect(view.calls.count == 4 && view.calls[1].hasPrefix("move section") && view.calls[2].hasPrefix("reload row"))
+        view.removeCalls()
+        context.delete(rows[0])
+        context.employee("b", salary: 9)
+        context.processPendingChanges()
+        #expect(view.calls == [
+            "begin", "delete row 1.0", "insert row 0.1", "reload section 0, now 0", "reload section 1, now 1", "end",
+        ])
+        #expect(view.lines == ["b (2): 0, 9", "a (1): 2"] && view.isConsistent)
+    }
+
     /// A view with the two methods that have no default.
     private final class SmallView: ListView {
         var contents: ListContents<String>?
@@ -136,12 +161,16 @@ import Testing
         #expect(view.lines == ["e0", "e1", "e3"])
     }
 
-    @Test("SEED-10: all views show the same rows after random changes", arguments: UInt64(1) ... 6, [nil, "department.name", "salary"])
+    @Test(
+        "FRC-18, SEED-10, FET-5: all views show the same rows after random changes; sections move, their titles change, rows come in batches",
+        arguments: UInt64(1) ... 6, [nil, "department.name", "salary", "name"])
     func viewsAgreeAfterRandomChanges(seed: UInt64, section: String?) throws {
         let context = try Company.stack(.inMemory).newContext()
         var edits = RandomEdits(seed: seed)
         for _ in 0 ..< 20 { _ = try edits.edit(context) }
-        let request = FetchRequest<Employee>().sorted(by: section ?? "isActive").sorted(by: "salary")
+        // The sections by name are in the order of their least salaries, so they move.
+        let request = FetchRequest<Employee>().sorted(by: section == "name" ? "salary" : section ?? "isActive").sorted(by: "salary")
+            .batches(of: seed % 2 == 0 ? 3 : 0)
         let recording = RecordingList()
         let terminal = TerminalScreen(width: 40, height: 12)
         let html = HTMLList(id: "list")
@@ -151,6 +180,11 @@ import Testing
         let second = try ListDataSource(request, in: context, sectionedBy: section, view: terminal.list) { $0.text = "\($1.name) \($1.salary)" }
         let third = try ListDataSource(request, in: context, sectionedBy: section, view: html) {
             $0.fields = [.init("name", $1.name), .init("salary", "\($1.salary)")]
+        }
+        if section != nil {
+            first.sectionTitle = { $0.count % 3 == 0 ? "" : "\($0.name) (\($0.count))" }
+            second.sectionTitle = first.sectionTitle
+            third.sectionTitle = first.sectionTitle
         }
         page.load(html.html)
         try first.startVending()

@@ -10,6 +10,13 @@ import Testing
         _ old: [Int], _ new: [Int], marked: Set<Int> = [], mayStay: @escaping (Int, Int) -> Bool = { _, _ in true }, _ comment: Comment
     ) -> ListDifference {
         let difference = ListDifference(from: old, to: new, isMarked: marked.contains, mayStay: mayStay)
+        check(difference, old, new, marked: marked, mayStay: mayStay, comment)
+        return difference
+    }
+
+    private func check(
+        _ difference: ListDifference, _ old: [Int], _ new: [Int], marked: Set<Int>, mayStay: (Int, Int) -> Bool = { _, _ in true }, _ comment: Comment
+    ) {
         let removed = Set(difference.deleted + difference.moved.map(\.old))
         let added = Set(difference.inserted + difference.moved.map(\.new))
         let staying = old.indices.filter { !removed.contains($0) }
@@ -23,7 +30,6 @@ import Testing
         for positions in [difference.deleted, difference.inserted, difference.moved.map(\.new), difference.marked.map(\.new)] {
             #expect(positions == positions.sorted(), comment)
         }
-        return difference
     }
 
     /// The length of a longest part of the common elements that has the same order in both lists. Tries all parts.
@@ -74,6 +80,27 @@ import Testing
         let difference = check(old, new, marked: marked, "seed \(seed)")
         #expect(difference.moved.count <= 20 + marked.count, "seed \(seed)")
         _ = check(old, new, marked: marked, mayStay: { ($0 < bound) == ($1 < bound) }, "seed \(seed), bound \(bound)")
+    }
+
+    @Test("FRC-10, FRC-11: the difference of known changes is that of the lists", arguments: UInt64(1) ... 30)
+    func knownChangesOfASeed(seed: UInt64) {
+        var generator = SeededGenerator(state: seed)
+        let old = Array(0 ..< 200).shuffled(using: &generator)
+        let changed = Set((0 ..< Int.random(in: 0 ..< 80, using: &generator)).map { _ in Int.random(in: 0 ..< 240, using: &generator) })
+        var new = old.filter { !changed.contains($0) || Int.random(in: 0 ..< 3, using: &generator) == 0 }
+        for element in changed.sorted() where !new.contains(element) && Int.random(in: 0 ..< 4, using: &generator) > 0 {
+            new.insert(element, at: Int.random(in: 0 ... new.count, using: &generator))
+        }
+        func places(_ list: [Int]) -> [ListDifference.Place<Int>] {
+            list.indices.filter { changed.contains(list[$0]) }.map { .init(position: $0, element: list[$0]) }
+        }
+        let marked = changed.filter { $0 % 2 == 0 }
+        let difference = ListDifference(leaving: places(old), arriving: places(new), isMarked: marked.contains)
+        check(difference, old, new, marked: marked, "seed \(seed)")
+        let whole = ListDifference(from: old, to: new, isMarked: changed.contains)
+        #expect(difference.deleted == whole.deleted && difference.inserted == whole.inserted, "seed \(seed)")
+        #expect(difference.moved.count == whole.moved.count, "seed \(seed)")
+        #expect(difference.moved.allSatisfy { changed.contains(old[$0.old]) }, "seed \(seed)")
     }
 
     @Test("FRC-14: the difference of two snapshots is valid for lists with thousands of differences")

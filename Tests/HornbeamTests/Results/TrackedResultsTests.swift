@@ -25,10 +25,10 @@ import Testing
         private(set) var failures: [String] = []
         private let number: Int
 
-        init(_ number: Int, _ context: ManagedObjectContext) throws {
+        init(_ number: Int, _ context: ManagedObjectContext, batch: Int) throws {
             self.number = number
             let (format, sorts, section, limit) = TrackedResultsTests.requests[number]
-            var request = FetchRequest<Employee>(sortedBy: sorts).limit(limit)
+            var request = FetchRequest<Employee>(sortedBy: sorts).limit(limit).batches(of: batch)
             request.predicate = try format.map { try FetchPredicate(format: $0) }
             controller = try FetchedResultsController(request, in: context, sectionedBy: section)
             controller.onChange = { [weak self] in self?.follow($0) }
@@ -38,6 +38,7 @@ import Testing
 
         /// Applies changes like a table view: removals at old paths, then insertions at new paths.
         private func follow(_ changes: FetchedResultsChanges<Employee>) {
+            if changes.isReload { return rows = controller.sections.map { ($0.name, $0.objects.map(\.objectID)) } }
             // The IDs of saved objects are permanent now.
             let identities = controller.sections.flatMap(\.objects)
             var removed: [IndexPath] = []
@@ -57,10 +58,11 @@ import Testing
             }
             let old = rows
             for path in removed.sorted(by: >) { rows[path[0]].objects.remove(at: path[1]) }
-            for section in changes.deletedSections {
-                if !rows.remove(at: section).objects.isEmpty { failures.append("a removed section has rows") }
-            }
-            for section in changes.insertedSections { rows.insert((controller.sections[section].name, []), at: section) }
+            var sections = changes.insertedSections.map { (to: $0, section: (name: controller.sections[$0].name, objects: [ManagedObjectID]())) }
+            sections += changes.movedSections.map { (to: $0.to, section: rows[$0.from]) }
+            if changes.deletedSections.contains(where: { !rows[$0].objects.isEmpty }) { failures.append("a removed section has rows") }
+            for section in (changes.deletedSections + changes.movedSections.map(\.from)).sorted(by: >) { rows.remove(at: section) }
+            for (place, section) in sections.sorted(by: { $0.to < $1.to }) { rows.insert(section, at: place) }
             for (path, id) in added.sorted(by: { $0.0 < $1.0 }) { rows[path[0]].objects.insert(id, at: path[1]) }
             for (from, to) in stayed where old[from[0]].objects[from[1]].reference != rows[to[0]].objects[to[1]].reference {
                 failures.append("an update has two objects")
@@ -92,7 +94,9 @@ import Testing
         }
     }
 
-    @Test("FRC-8 … FRC-12, FRC-17: old results and changes are the new results, and those of a fetch", arguments: Setting.contexts, UInt64(1) ... 3)
+    @Test(
+        "FRC-8 … FRC-12, FRC-17, FET-5: old results and changes are the new results, and those of a fetch, with and without batches",
+        arguments: Setting.contexts, UInt64(1) ... 3)
     func resultsAreThoseOfAFetch(setting: Setting, seed: UInt64) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -102,7 +106,7 @@ import Testing
         var generator = SeededGenerator(state: seed &* 31)
         for _ in 0 ..< 30 { _ = try edits.edit(context) }
         try context.saveToStore()
-        let followers = try Self.requests.indices.map { try Follower($0, context) }
+        let followers = try Self.requests.indices.flatMap { [try Follower($0, context, batch: 0), try Follower($0, context, batch: 3)] }
         var others = RandomEdits(seed: seed &+ 1000)
         var log: [String] = []
         for step in 0 ..< 60 {
