@@ -2,10 +2,13 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// Access paths that begin at the destinations of a relationship: `author.name == "x"` leads to the members of the authors with that name,
-/// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the few destinations.
+/// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the destinations. A path over
+/// several relationships is planned from its end, one relationship after the other.
 extension AccessPlanner {
-    /// The largest number of destinations for which such a path is planned.
-    private static let relatedMax = 256
+    /// The number of destinations for which such a path is always planned. For more, following them must cost less than the best other plan.
+    private static let relatedMin = 256
+    /// The cost of following a relationship from one destination: a range of its members is counted, and later walked.
+    private static let relatedCost = 2 * singleRowCost
     /// The maximum number of relationships in a path that the planner follows.
     private static let depthMax = 3
 
@@ -48,12 +51,22 @@ extension AccessPlanner {
 
     private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
         guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
-        // A row without a destination object must not become a result.
-        let sure = parts.filter { $0.rest.modifier == .direct && $0.rest.names != nil && $0.rest.holds(.null) == false }
+        let sure = parts.filter { isFalseWithoutDestination($0.rest, destination) }
         guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
         let nodes = sure.compactMap { terms[at: $0.position]?.node }
         return try members(
             link, owners: owners, used: Set(sure.map(\.position)), via: nodes.count == 1 ? nodes[0] : .and(nodes))
+    }
+
+    /// True when a row without a destination object cannot become a result.
+    private func isFalseWithoutDestination(_ rest: Term, _ destination: EntityDescription) -> Bool {
+        guard rest.names != nil else { return false }
+        switch rest.modifier {
+        case .direct: return rest.holds(.null) == false
+        // Without a destination there is no element.
+        case .any: return destination.passesToMany(rest.path)
+        case .all: return false
+        }
     }
 
     // MARK: Over a to-many
@@ -61,11 +74,14 @@ extension AccessPlanner {
     private func toManyChoice(
         _ relationship: PropertyDescription, _ part: Part, _ limit: Int
     ) throws(EngineError) -> AccessChoice? {
-        guard part.rest.modifier == .any, let names = part.rest.names, let destination = relationship.destinationEntity,
-            names.count == 1, destination.propertiesByName[names[0]]?.isToMany == false
-        else { return nil }
+        guard part.rest.modifier == .any, part.rest.names != nil, let destination = relationship.destinationEntity else { return nil }
         var rest = part.rest
-        rest.modifier = .direct
+        if destination.passesToMany(rest.path) {
+            // A nil before the last to-many is an element. The plan for the members does not find it.
+            guard rest.holds(.null) == false else { return nil }
+        } else {
+            rest.modifier = .direct
+        }
         guard let members = try related(destination, [rest], limit) else { return nil }
         let owners = try owners(of: members, destination, schema.link(relationship))
         return AccessChoice(
@@ -129,7 +145,7 @@ extension AccessPlanner {
             throw error
         }
         let found = sink.finish().map(\.reference.key)
-        return found.count <= Self.relatedMax ? found : nil
+        return found.count <= max(Self.relatedMin, limit / Self.relatedCost) ? found : nil
     }
 }
 
