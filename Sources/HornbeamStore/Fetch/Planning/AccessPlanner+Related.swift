@@ -52,7 +52,7 @@ extension AccessPlanner {
     private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
         guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
         let sure = parts.filter { isFalseWithoutDestination($0.rest, destination) }
-        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
+        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit: limit, total: rowTotal) else { return nil }
         let nodes = sure.compactMap { terms[at: $0.position]?.node }
         return try members(
             link, owners: owners, used: Set(sure.map(\.position)), via: nodes.count == 1 ? nodes[0] : .and(nodes))
@@ -82,7 +82,8 @@ extension AccessPlanner {
         } else {
             rest.modifier = .direct
         }
-        guard let members = try related(destination, [rest], limit) else { return nil }
+        let total = max(rowTotal, rowCount(of: destination))
+        guard let members = try related(destination, [rest], limit: limitWithMembers(limit, destination), total: total) else { return nil }
         let owners = try owners(of: members, destination, schema.link(relationship))
         return AccessChoice(
             .keys(owners, via: terms[at: part.position]?.node), used: [part.position], entries: owners.count,
@@ -124,16 +125,32 @@ extension AccessPlanner {
 
     // MARK: Destinations
 
+    private func rowCount(of destination: EntityDescription) -> Int {
+        schema.tables(of: destination, includingSubentities: true).reduce(0) { $0 + snapshot.view($1).count }
+    }
+
+    /// The cost of the best other plan, with the members that its filter reads. A plan that visits a part of the owners reads the same part of their
+    /// members.
+    private func limitWithMembers(_ limit: Int, _ destination: EntityDescription) -> Int {
+        let visited = min(Double(limit) / Double(max(rowTotal, 1)), 1)
+        let members = Int(Double(rowCount(of: destination)) * visited) * Self.rowCost
+        let (sum, overflow) = limit.addingReportingOverflow(members)
+        return overflow ? .max : sum
+    }
+
     /// The keys of the destinations that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
+    /// - Parameters:
+    ///   - limit: The cost of the best other plan.
+    ///   - total: The number of rows that the best other plan reads at most.
     private func related(
-        _ destination: EntityDescription, _ terms: [Term], _ limit: Int
+        _ destination: EntityDescription, _ terms: [Term], limit: Int, total: Int
     ) throws(EngineError) -> [UInt64]? {
         let tables = schema.tables(of: destination, includingSubentities: true)
         let conjuncts = terms.map { PredicateAnalysis.Conjunct.term($0) }
         let planner = AccessPlanner(
             snapshot: snapshot, entity: destination, tables: tables, conjuncts: conjuncts, depth: depth + 1)
         let plan = try FetchPlan(planner)
-        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(rowTotal, 64) else { return nil }
+        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(total, 64) else { return nil }
         let context = FilterContext(snapshot)
         let sink = ResultSink(.collectByKey, neededCount: nil, excluding: [], context: context)
         let execution = FetchExecution(plan, snapshot, context, sink)
