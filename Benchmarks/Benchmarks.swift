@@ -23,7 +23,8 @@ import Foundation
             if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
-            if profile.hasPrefix("K") || profile.hasPrefix("M1") { return try profileCatalogue(profile, options, folder) }
+            if profile.hasPrefix("W") { return try WalkSuite(options: options, folder: folder, contestants: []).profile(GraphWalk.self) }
+            if profile.hasPrefix("K") || profile.hasPrefix("C") || profile.hasPrefix("M1") { return try profileCatalogue(profile, options, folder) }
             if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
             if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
@@ -49,6 +50,9 @@ import Foundation
         if options.includes("overwrite") { try OverwriteSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("catalogue") {
             try CatalogueSuite(options: options, folder: folder, contestants: catalogueContestants).run(into: &results)
+        }
+        if options.includes("walks") {
+            try WalkSuite(options: options, folder: folder, contestants: walkContestants).run(into: &results)
         }
         if options.includes("sizes") {
             try SizeSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
@@ -94,6 +98,14 @@ import Foundation
         [GraphCatalogue.self, SQLiteCatalogue.self]
         #else
         [GraphCatalogue.self]
+        #endif
+    }
+
+    private static var walkContestants: [any WalkContestant.Type] {
+        #if Rivals
+        [GraphWalk.self, SQLiteWalk.self]
+        #else
+        [GraphWalk.self]
         #endif
     }
 

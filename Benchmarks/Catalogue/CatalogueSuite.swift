@@ -16,7 +16,7 @@ struct CatalogueSuite {
         Row(id: "K5s", title: "… from a format string, or a new statement", unit: "µs", goal: .atMost(0.8, .sqlite)),
         Row(id: "K6", title: "first 100 names from “libs” on, by name", unit: "µs", goal: .atMost(0.8, .sqlite)),
         Row(id: "K6s", title: "… from a format string, or a new statement", unit: "µs", goal: .atMost(0.8, .sqlite)),
-    ]
+    ] + ComputedColumns.allCases.map { Row(id: $0.rawValue, title: $0.title, unit: "ms", goal: .atMost(1, .sqlite)) }
 
     func run(into results: inout Results) throws {
         guard let catalogue = try PackageCatalogue(file: options.catalogue) else {
@@ -56,6 +56,9 @@ struct CatalogueSuite {
         let page = Look(perRow: 1e6 / Double(Self.pages))
         for (who, store) in stores { try page.each(who, "K6", &results) { try store.firstNames(Self.pages, prepared: true) } }
         for (who, store) in stores { try page.each(who, "K6s", &results) { try store.firstNames(Self.pages, prepared: false) } }
+        for columns in ComputedColumns.allCases {
+            for (who, store) in stores { try name.whole(who, columns.rawValue, &results) { try store.sum(of: columns) } }
+        }
     }
 
     /// A single page takes too little time to be measured.
@@ -80,6 +83,8 @@ struct CatalogueSuite {
                 switch row.prefix(2) {
                 case "K2": try (store.sizes(of: names, prepared: prepared), names.count).1
                 case "K5": try (store.dependencies(on: Array(names.prefix(1000)), prepared: prepared), 1000).1
+                case let id where id.hasPrefix("C"):
+                    if let columns = ComputedColumns(rawValue: String(id)) { try (store.sum(of: columns), 1).1 } else { 1 }
                 default: try (store.firstNames(Self.pages, prepared: prepared), Self.pages).1
                 }
             }
@@ -108,5 +113,28 @@ protocol CatalogueContestant: AnyObject {
     func firstNames(_ times: Int, prepared: Bool) throws -> UInt64
     /// A client of the store for one thread. The n-th package has number n.
     func client() throws -> any DayClient
+    /// The sum of the computed numbers in all results.
+    func sum(of columns: ComputedColumns) throws -> UInt64
     func close() throws
+}
+
+/// Requests for computed columns.
+enum ComputedColumns: String, CaseIterable {
+    case longestSummaries = "C1"
+    case mostDependencies = "C2"
+    case targetsBySection = "C3"
+    case mostLibraries = "C4"
+    case sectionsWithTarget = "C5"
+    case nameLengths = "C6"
+
+    var title: String {
+        switch self {
+        case .longestSummaries: "20 packages with the longest summaries"
+        case .mostDependencies: "20 packages with the most dependencies"
+        case .targetsBySection: "different targets of dependencies, by section"
+        case .mostLibraries: "20 packages with the most dependencies on “lib…”"
+        case .sectionsWithTarget: "sections with a package that depends on “zlib1g”"
+        case .nameLengths: "different pairs of the name's length and the section"
+        }
+    }
 }

@@ -26,7 +26,7 @@ final class GraphCatalogue: CatalogueContestant {
     static let contestant = Contestant.hornbeam
 
     private let container: PersistentContainer
-    private let context: ManagedObjectContext
+    let context: ManagedObjectContext
     /// The IDs of the packages, in the order of insertion.
     private var ids: [ManagedObjectID] = []
 

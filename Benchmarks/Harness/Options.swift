@@ -39,7 +39,7 @@ struct Options {
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
           --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
-                           catalogue, sizes, limited, migration, import, lists, predicates
+                           catalogue, walks, sizes, limited, migration, import, lists, predicates
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings

@@ -89,6 +89,35 @@ final class SQLiteCatalogue: CatalogueContestant {
         return sum
     }
 
+    func sum(of columns: ComputedColumns) throws -> UInt64 {
+        switch columns {
+        case .longestSummaries: try sum("SELECT length(summary) n, name FROM package ORDER BY n DESC, id LIMIT 20", nil)
+        case .mostDependencies:
+            try sum(
+                """
+                SELECT (SELECT count(*) FROM dependency d WHERE d.package = p.id) n, p.name FROM package p ORDER BY n DESC, p.id LIMIT 20
+                """, nil)
+        case .targetsBySection:
+            try sum(
+                """
+                SELECT count(DISTINCT d.target), p.section FROM dependency d JOIN package p ON p.id = d.package GROUP BY p.section
+                """, nil)
+        case .mostLibraries:
+            try sum(
+                """
+                SELECT (SELECT count(*) FROM dependency d WHERE d.package = p.id AND d.target GLOB 'lib*') n, p.name
+                FROM package p ORDER BY n DESC, p.id LIMIT 20
+                """, nil)
+        case .sectionsWithTarget:
+            try sum(
+                """
+                SELECT count(*) FROM section WHERE id IN
+                  (SELECT p.section FROM dependency d JOIN package p ON p.id = d.package WHERE d.target = 'zlib1g')
+                """, nil)
+        case .nameLengths: try sum("SELECT DISTINCT length(name), section FROM package", nil)
+        }
+    }
+
     /// The sum of the first column over all rows, for each name or once.
     ///
     /// - Parameter prepared: False to prepare the statement again for each name.

@@ -196,6 +196,18 @@ import Testing
         #expect(names == ["Model", "Engine"])
     }
 
+    @Test func closuresFollowPaths() throws {
+        let names = try container.read { context in
+            // snippet
+            let request = try FetchRequest<Event>().where("uid == 'e7'")
+            let members = try context.closure(of: request, over: "tags.events", depth: 2, where: FetchPredicate(format: "latitude > 40"))
+            let related = try context.fetch(FetchRequest<Event>().where("SELF IN %@", members.map(\.objectID)).sorted(by: "uid"))
+            // end
+            return related.map(\.uid)
+        }
+        #expect(names == ["e6", "e8", "e9"])
+    }
+
     @Test func fetchesAreMeasured() throws {
         let coordinator = container.persistentStoreCoordinator
         try container.read { context in

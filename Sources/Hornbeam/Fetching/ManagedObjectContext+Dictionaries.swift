@@ -93,25 +93,39 @@ extension ManagedObjectContext {
     // MARK: One dictionary for each object
 
     private func plainRows(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
-        let found = try findPrepared(fetch.objects(for: program))
-        var rows = [[PropertyValue]](repeating: [], count: found.count)
+        let found = Array(try findPrepared(fetch.objects(for: program)))
+        return try program.rows(ofObjects: found.count) { try columns($0, of: $1.map { found[$0] }) }
+    }
+
+    /// The values of expressions for objects in memory and in the store: for each expression its values in the order of `objects`.
+    private func columns(_ inputs: [FetchExpression.Node], of objects: [FoundObject]) throws -> [[PropertyValue]] {
+        var columns = inputs.map { _ in [PropertyValue](repeating: .null, count: objects.count) }
         var references: [ObjectReference] = []
         var places: [Int] = []
-        for (place, object) in found.enumerated() {
+        for (place, object) in objects.enumerated() {
             switch object {
-            case .object(let object): rows[place] = try inputs(of: program, for: object)
+            case .object(let object):
+                for (input, node) in inputs.enumerated() { columns[input][place] = try value(of: node, for: object) }
             case .stored(let row):
                 references.append(row.reference)
                 places.append(place)
             }
         }
-        for (place, row) in zip(places, try readingSnapshot().inputs(of: program, for: references)) { rows[place] = row }
-        return try program.rows(of: rows)
+        let stored = try readingSnapshot().columns(inputs, of: references)
+        if references.count == objects.count { return stored }
+        for input in inputs.indices {
+            for (position, place) in places.enumerated() { columns[input][place] = stored[input][position] }
+        }
+        return columns
     }
 
     /// The inputs of a program, computed from an object in memory.
     private func inputs(of program: DictionaryProgram, for object: ManagedObject) throws -> [PropertyValue] {
-        try program.inputs.map { try FetchExpression(node: $0).value(with: object).propertyValue ?? .null }
+        try program.inputs.map { try value(of: $0, for: object) }
+    }
+
+    private func value(of input: FetchExpression.Node, for object: ManagedObject) throws -> PropertyValue {
+        try FetchExpression(node: input).value(with: object).propertyValue ?? .null
     }
 }
 

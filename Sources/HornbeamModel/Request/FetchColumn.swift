@@ -30,6 +30,15 @@ extension FetchColumn {
     /// The number of objects with a value at the key path.
     public static func count(of keyPath: String, as name: String) -> Self { total(.count, node(keyPath), name) }
 
+    /// The number of different values at the key path.
+    ///
+    /// - Parameters:
+    ///   - keyPath: A key path to an attribute or a to-one relationship.
+    ///   - name: The key of the column in the dictionary.
+    public static func count(distinct keyPath: String, as name: String) -> Self {
+        total(.count, .function(.distinct, [node(keyPath)]), name)
+    }
+
     /// The sum of the values; 0 without values.
     public static func sum(of keyPath: String, as name: String) -> Self { total(.sum, node(keyPath), name) }
 

@@ -20,6 +20,15 @@ extension FetchDescription {
     }
 }
 
+extension FetchDescription {
+    /// The expression of the column by whose values the dictionaries are grouped; nil if `name` is a key path.
+    func groupedExpression(_ name: String, _ entity: EntityDescription) -> FetchExpression? {
+        guard entity.propertiesByName[String(name.prefix { $0 != "." })] == nil else { return nil }
+        for case .expression(name, let expression, _) in propertiesToFetch { return expression }
+        return nil
+    }
+}
+
 /// Collects the problems of a request.
 private struct RequestCheck {
     let request: FetchDescription
@@ -97,7 +106,15 @@ private struct RequestCheck {
             report("A having predicate needs groups: set the propertiesToGroupBy.")
         }
         guard !request.propertiesToGroupBy.isEmpty else { return }
-        for path in request.propertiesToGroupBy { checkValue(path, as: "grouped by") }
+        for name in request.propertiesToGroupBy {
+            guard let expression = request.groupedExpression(name, entity) else {
+                checkValue(name, as: "grouped by")
+                continue
+            }
+            if case .collection? = try? expression.validatedType(for: entity) {
+                report("The objects cannot be grouped by “\(name)”, which has several values for each object.", key: name)
+            }
+        }
         if request.resultType != .dictionaries || request.propertiesToFetch.isEmpty {
             report("Groups are dictionaries of named columns: set the resultType and the propertiesToFetch.")
         }

@@ -67,7 +67,7 @@ extension FetchDescription {
         set { change { $0.columns = newValue } }
     }
 
-    /// Key paths by whose values the dictionaries are grouped (FET-14).
+    /// Key paths, or names of expressions in `propertiesToFetch`, by whose values the dictionaries are grouped (FET-14).
     public var propertiesToGroupBy: [String] {
         get { rare?.values.grouping ?? [] }
         set { change { $0.grouping = newValue } }

@@ -103,7 +103,8 @@ extension FetchRequest {
 }
 
 extension FetchRequest where Result == [String: PropertyValue] {
-    /// The request with one dictionary per combination of values of these key paths (FET-14).
+    /// The request with one dictionary per combination of values of these key paths (FET-14). The name of a column with an expression groups by the
+    /// values of the expression.
     public func grouped(by keyPaths: String...) -> Self { changing { $0.propertiesToGroupBy += keyPaths } }
 
     /// The request with a condition on groups: on grouped values, totals, or names of columns (FET-15).

@@ -102,6 +102,9 @@ extension FetchPath where Value: AttributeValue {
     /// The sum over the objects of a group; 0 when no object has a value.
     public var sum: FetchPath { FetchPath(.function(.sum, [operand.node])) }
 
+    /// The number of different values over the objects of a group; nil is not counted.
+    public var distinctCount: FetchPath<Int> { FetchPath<Int>(.function(.count, [.function(.distinct, [operand.node])])) }
+
     /// The average over the objects of a group; nil when no object has a value.
     public var average: FetchPath<Double?> { FetchPath<Double?>(.function(.average, [operand.node])) }
 

@@ -70,6 +70,15 @@ package struct MemberReader {
         }
     }
 
+    /// Calls `body` with the owner and the member of each entry in a range of the members index.
+    func forEachEntry(in range: KeyRange, _ body: (_ owner: UInt64, ObjectReference) -> Void) throws(EngineError) {
+        unsafe try members.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
+            guard key.count >= 16, let entity = unsafe trees.entityIndex(value, schema: schema), entity >= 0 else { throw Self.damaged }
+            unsafe body(KeyBytes.number(key, at: 0), ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
+            return true
+        }
+    }
+
     private static let damaged = EngineError(
         .damaged, "An entry of a relationship cannot be read. Run check, and restore from a backup.")
 

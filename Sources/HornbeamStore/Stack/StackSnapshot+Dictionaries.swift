@@ -12,21 +12,22 @@ extension StackSnapshot {
         let found = try self.fetch(fetch.withoutOrder, excluding: excluding)
         var groups = GroupTable(program)
         let references = found.references
-        for (reference, row) in zip(references, try inputs(of: program, for: references)) {
-            groups.add(row, object: reference.key)
-        }
+        let columns = try columns(program.inputs, of: references)
+        for (place, reference) in references.enumerated() { groups.add(columns.map { $0[place] }, object: reference.key) }
         for object in objects { groups.add(object.inputs, object: object.key) }
         return DictionaryAnswer(rows: try groups.rows(), work: found.work)
     }
 
-    /// The inputs of a program for objects, in the same order.
-    package func inputs(of program: DictionaryProgram, for objects: [ObjectReference]) throws -> [[PropertyValue]] {
-        if let only { return try only.inputs(of: program, for: objects) }
-        var rows = [[PropertyValue]](repeating: [], count: objects.count)
+    /// The values of expressions for objects: for each expression its values in the order of `objects`.
+    package func columns(_ inputs: [FetchExpression.Node], of objects: [ObjectReference]) throws -> [[PropertyValue]] {
+        if let only { return try only.columns(inputs, of: objects) }
+        var columns = inputs.map { _ in [PropertyValue](repeating: .null, count: objects.count) }
         for (slot, places) in Dictionary(grouping: objects.indices, by: { objects[$0].slot }) {
-            let found = try part(slot).inputs(of: program, for: places.map { objects[$0].local })
-            for (place, row) in zip(places, found) { rows[place] = row }
+            let found = try part(slot).columns(inputs, of: places.map { objects[$0].local })
+            for input in inputs.indices {
+                for (position, place) in places.enumerated() { columns[input][place] = found[input][position] }
+            }
         }
-        return rows
+        return columns
     }
 }

@@ -85,6 +85,14 @@ private final class Knot: KeyedValues {
         #expect(complaint(format.replacing("$b", with: "SELF.name")) == "The predicate makes collections inside collections, more than 64 deep.")
     }
 
+    @Test("a text that replacements make longer and longer is limited")
+    func replacementsAreLimited() {
+        let long = String(repeating: "a", count: 1000)
+        var format = "'\(long)'"
+        for _ in 0 ..< 8 { format = "replace:occurrencesOf:with:(\(format), 'a', '\(long)')" }
+        #expect(complaint("length:(\(format)) > 1").contains("so its evaluation was stopped"))
+    }
+
     @Test("patterns have a maximum length, and the time of a search depends on the text alone", .timeLimit(.minutes(20)))
     func longPatterns() throws {
         let long = String(repeating: "a", count: 200_000)

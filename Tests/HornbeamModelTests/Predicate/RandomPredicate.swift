@@ -67,7 +67,7 @@ struct RandomPredicate {
         case 0: .keyPath(pick(["count", "ratio", "name", "flag", "born", "any"]))
         case 1, 2: .constant(FetchExpression.normalized(constant()))
         case 3: .function(pick([.add, .subtract, .multiply, .divide, .modulus, .power]), [expression(depth - 1), expression(depth - 1)])
-        case 4: .function(pick([.uppercase, .lowercase, .canonical, .length, .absolute, .floor]), [expression(depth - 1)])
+        case 4: .function(pick([.uppercase, .lowercase, .canonical, .length, .trim, .absolute, .floor]), [expression(depth - 1)])
         case 5: .conditional(node(0), expression(depth - 1), expression(depth - 1))
         case 6: .function(pick([.sum, .max, .min, .count]), [.constant(.array([constant(), constant()].map(FetchExpression.normalized)))])
         case 7: .cast(expression(depth - 1), pick([.number, .string, .date]))

@@ -69,6 +69,27 @@ import Testing
         #expect(try context.fetch(request).map { $0["name"] } == ["e2", "e7", "e1"])
     }
 
+    @Test("FET-16: a page ordered by a computed column is the page of all dictionaries", arguments: Setting.saved)
+    func pageOrderedByExpression(setting: Setting) throws {
+        let (_, context) = try stack(setting)
+        let unsaved = context.employee("unsaved", salary: 250)
+        unsaved.department = try context.fetch(FetchRequest<Department>().where("name == 'Sales'"))[0]
+        for ascending in [true, false] {
+            let request = try FetchRequest<Employee>().selecting("name", .expression("rest", "modulus:by:(salary, 300)"))
+                .sorted(by: "rest", ascending: ascending)
+            let all = try context.fetch(request)
+            #expect(all.count == 13)
+            for (offset, limit) in [(0, 1), (0, 2), (1, 2), (5, 3), (11, 9), (20, 1)] {
+                let page = try context.fetch(request.offset(offset).limit(limit))
+                #expect(page == Array(all.dropFirst(offset).prefix(limit)), "offset \(offset), limit \(limit)")
+            }
+            #expect(try context.fetch(request.distinct().limit(2)) == Array(all.prefix(2)))
+        }
+        let counts = try FetchRequest<Department>().selecting("name", .expression("heads", "employees.@count"))
+            .sorted(by: "heads", ascending: false).limit(2)
+        #expect(try context.fetch(counts).map { $0["heads"] } == [6, 4])
+    }
+
     // MARK: Totals and groups
 
     @Test("FET-14: totals without groups are one dictionary, of nothing too", arguments: Setting.saved)
@@ -98,6 +119,64 @@ import Testing
         #expect(try context.fetch(request.sorted(by: "n").limit(1)).map { $0["n"] } == [3])
         #expect(try context.fetch(request.sorted(by: "sum").offset(1)).map { $0["sum"] } == [700, 1100])
         #expect(try context.count(request) == 3)
+    }
+
+    @Test("FET-14: different values are counted once, in groups, over all objects and of a to-many; nil is not counted", arguments: Setting.saved)
+    func distinctCounts(setting: Setting) throws {
+        let (_, context) = try stack(setting)
+        let totals = FetchRequest<Employee>().selecting(
+            .count(of: "salary", as: "all"), .count(distinct: "salary", as: "salaries"), .count(distinct: "department", as: "departments"),
+            .count(distinct: "department.name", as: "names"))
+        #expect(text(try context.fetch(totals)) == ["all: 12, departments: 2, names: 2, salaries: 5"])
+        #expect(text(try context.fetch(totals.where("salary > 999"))) == ["all: 0, departments: 0, names: 0, salaries: 0"])
+        let groups = try FetchRequest<Employee>()
+            .selecting("department.name", .count(distinct: "salary", as: "n"), .expression("sum", "sum:(distinct:(salary))"))
+            .grouped(by: "department.name").having("count:(distinct:(salary)) > 2").sorted(by: "department.name")
+        #expect(
+            text(try context.fetch(groups)) == [
+                "department.name: nil, n: 3, sum: 700", "department.name: \"Research\", n: 5, sum: 1000",
+                "department.name: \"Sales\", n: 3, sum: 300",
+            ])
+        #expect(
+            try context.explain(groups).contains(
+                "group by department.name, totalling count:(distinct:(salary)), sum:(distinct:(salary))"))
+        let members = try FetchRequest<Department>().selecting("name", .expression("n", "count:(distinct:(employees.salary))")).sorted(by: "name")
+        #expect(try context.fetch(members).map { $0["n"] } == [0, 5, 3])
+        let selection = Employee.select(\.department.name, \.salary.distinctCount).grouped(by: \.department.name).sorted(by: \.department.name)
+        #expect(try context.fetch(selection).map { $0.1 } == [3, 5, 3])
+        // Unsaved changes join the groups: a value that another object has, and a new one.
+        context.employee("same", salary: 400)
+        context.employee("new", salary: 999)
+        #expect(try context.fetch(totals).map { $0["salaries"] } == [6])
+    }
+
+    @Test("FET-14: the name of a column with an expression groups by its values", arguments: Setting.saved)
+    func groupedByExpression(setting: Setting) throws {
+        let (_, context) = try stack(setting)
+        context.employee("unsaved", salary: 900)
+        let request = try FetchRequest<Employee>()
+            .selecting(.expression("rest", "modulus:by:(salary, 300)"), .count(as: "n"), .sum(of: "salary", as: "sum"))
+            .grouped(by: "rest").sorted(by: "rest")
+        #expect(
+            text(try context.fetch(request)) == [
+                "n: 6, rest: 0, sum: 1500", "n: 5, rest: 100, sum: 1100", "n: 2, rest: 200, sum: 400",
+            ])
+        #expect(text(try context.fetch(request.having("rest == 100 AND n > 2"))) == ["n: 5, rest: 100, sum: 1100"])
+        let both = try FetchRequest<Employee>()
+            .selecting("department.name", .expression("digits", "length:(name)"), .expression("more", "length:(name) + 1"), .count(as: "n"))
+            .grouped(by: "department.name", "digits").sorted(by: "department.name").sorted(by: "digits")
+        #expect(
+            text(try context.fetch(both)) == [
+                "department.name: nil, digits: 2, more: 3, n: 3", "department.name: nil, digits: 7, more: 8, n: 1",
+                "department.name: \"Research\", digits: 2, more: 3, n: 5", "department.name: \"Research\", digits: 3, more: 4, n: 1",
+                "department.name: \"Sales\", digits: 2, more: 3, n: 2", "department.name: \"Sales\", digits: 3, more: 4, n: 1",
+            ])
+        let total = try FetchRequest<Employee>().selecting(.expression("most", "max:(salary)")).grouped(by: "most")
+        #expect(hornbeamError { _ = try context.fetch(total) }?.code == .predicateInvalid)
+        let several = try FetchRequest<Employee>().selecting(.expression("all", "projects.name"), .count(as: "n")).grouped(by: "all")
+        #expect(hornbeamError { _ = try context.fetch(several) }?.code == .predicateInvalid)
+        let unknown = FetchRequest<Employee>().selecting(.count(as: "n")).grouped(by: "unknown")
+        #expect(hornbeamError { _ = try context.fetch(unknown) }?.code == .predicateInvalid)
     }
 
     @Test("FET-15 (1.29, 6): a having predicate speaks of columns by name, of totals and of grouped values", arguments: Setting.saved)

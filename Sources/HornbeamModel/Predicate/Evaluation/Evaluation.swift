@@ -107,7 +107,27 @@ struct Evaluation {
     private mutating func call(_ function: PredicateFunction, _ nodes: [FetchExpression.Node]) throws -> EvaluatedValue {
         var arguments: [EvaluatedValue] = []
         for node in nodes { arguments.append(try charged(value(node))) }
-        return function.result(arguments)
+        switch function {
+        case .distinct: return try distinct(arguments[0])
+        case .replace:
+            try chargeReplacing(arguments.map { $0.propertyValue?.stringValue })
+            return function.result(arguments)
+        default: return function.result(arguments)
+        }
+    }
+
+    /// Charges a replacement before it runs: the search, and the new text, which can be many times longer than the arguments.
+    private mutating func chargeReplacing(_ texts: [String?]) throws {
+        guard let text = texts[0], let part = texts[1], let new = texts[2] else { return }
+        try work.charge(steps: text.utf8.count.multipliedReportingOverflow(by: max(part.utf8.count, 1)).partialValue)
+        try work.charge(steps: PredicateFunction.occurrences(of: part, in: text).count * new.utf8.count)
+    }
+
+    /// The elements of a collection without nil, each once.
+    private mutating func distinct(_ collection: EvaluatedValue) throws -> EvaluatedValue {
+        var seen = MemberTable()
+        let members = try collection.members.filter { try !$0.isNull && seen.insert($0, &work) }
+        return .collection(members, isOrdered: collection.isOrderedCollection)
     }
 
     private mutating func subquery(

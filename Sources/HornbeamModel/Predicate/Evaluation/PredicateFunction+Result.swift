@@ -2,10 +2,10 @@ import Foundation
 
 extension PredicateFunction {
     /// The result of the function; nil for arguments of the wrong type.
-    func result(_ arguments: [EvaluatedValue]) -> EvaluatedValue {
+    package func result(_ arguments: [EvaluatedValue]) -> EvaluatedValue {
         switch self {
         case .count: return .value(.int(Int64(Self.members(arguments).count)))
-        case .noIndex: return arguments[0]
+        case .noIndex, .distinct: return arguments[0]
         case .distance: return .value(Self.distance(arguments[0], arguments[1]))
         case .sum, .min, .max, .average, .median, .mode, .standardDeviation:
             return .value(aggregate(Self.members(arguments).compactMap(Self.plain)))
@@ -43,7 +43,9 @@ extension PredicateFunction {
         case .modulus: Arithmetic.modulus(values[0], values[1])
         case .power: Arithmetic.power(values[0], values[1])
         case .bitAnd, .bitOr, .bitXor, .shiftLeft, .shiftRight, .onesComplement: bits(values.map(\.intValue))
-        case .uppercase, .lowercase, .canonical, .length: text(values[0].stringValue)
+        case .uppercase, .lowercase, .canonical, .length, .trim: text(values[0].stringValue)
+        case .substring: Self.substring(values[0].stringValue, values[1].intValue, values[2].intValue)
+        case .replace: Self.replacing(values[0].stringValue, values[1].stringValue, values[2].stringValue)
         case .floor, .ceiling, .absolute, .truncate: rounded(values[0])
         case .random: .int(Int64.random(in: 0...Int64(Int32.max)))
         case .randomBelow: values[0].intValue.flatMap { $0 > 0 ? .int(Int64.random(in: 0..<$0)) : nil } ?? .null
@@ -112,6 +114,10 @@ extension PredicateFunction {
         case .canonical:
             let folded = Folding.fold(string.utf8, caseInsensitive: true, diacriticInsensitive: true)
             return .string(String(decoding: folded, as: UTF8.self))
+        case .trim:
+            let isSpace = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace }
+            let end = string.unicodeScalars.reversed().drop(while: isSpace).startIndex.base
+            return .string(String(string.unicodeScalars[..<end].drop(while: isSpace)))
         default: return .int(Int64(string.utf16.count))
         }
     }

@@ -146,13 +146,20 @@ extension PredicateValidator {
         for node in nodes { types.append(try type(of: node)) }
         switch function {
         case .noIndex: return types[0]
+        case .distinct:
+            if case .collection = types[0] { return types[0] }
+            return .collection(types[0])
         case .now: return .date
         case .random, .distance, .count: return .number
         case .mode: return .collection(.unknown)
         case .sum, .average, .median, .standardDeviation, .min, .max: return aggregate(function, types)
-        case .uppercase, .lowercase, .canonical, .length:
+        case .uppercase, .lowercase, .canonical, .length, .trim, .substring:
             guard types[0].canHaveType(.string) else { throw wrongArgument(function, "a string", types[0]) }
+            for type in types.dropFirst() where !type.canHaveType(.number) { throw wrongArgument(function, "numbers", type) }
             return function == .length ? .number : .string
+        case .replace:
+            for type in types where !type.canHaveType(.string) { throw wrongArgument(function, "strings", type) }
+            return .string
         case .add, .subtract: return try sum(function, types)
         default:
             for type in types where !type.canHaveType(.number) { throw wrongArgument(function, "numbers", type) }

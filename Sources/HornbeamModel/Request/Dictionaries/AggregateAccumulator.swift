@@ -15,7 +15,19 @@ package struct AggregateAccumulator: Sendable {
         case other(PropertyValue)
     }
 
-    package init(_ function: PredicateFunction) { self.function = function }
+    /// The values so far, if equal values are added only once; nil otherwise.
+    private var distinct: Set<PropertyValue>?
+
+    package init(_ function: PredicateFunction, isDistinct: Bool = false) {
+        self.function = function
+        distinct = isDistinct ? [] : nil
+    }
+
+    /// True if the value must not be added, because an equal value was added before.
+    private mutating func isRepeated(_ value: PropertyValue) -> Bool {
+        guard distinct != nil else { return false }
+        return distinct?.insert(value.groupingForm).inserted == false
+    }
 
     // MARK: Adding
 
@@ -34,6 +46,7 @@ package struct AggregateAccumulator: Sendable {
     }
 
     package mutating func add(_ number: Int64) {
+        if isRepeated(.int(number)) { return }
         count += 1
         switch (function, state) {
         case (.count, _): return
@@ -48,6 +61,7 @@ package struct AggregateAccumulator: Sendable {
     }
 
     package mutating func add(_ number: Double) {
+        if isRepeated(.double(number)) { return }
         count += 1
         switch (function, state) {
         case (.count, _): return
@@ -64,12 +78,17 @@ package struct AggregateAccumulator: Sendable {
     /// Adds the total of other values. Not for functions that need all values together.
     package mutating func add(_ other: AggregateAccumulator) {
         precondition(other.all.isEmpty, "A median, a mode and a standard deviation have no totals of parts.")
+        if let values = other.distinct {
+            for value in values { add(value) }
+            return
+        }
         let count = count + other.count
         if let value = other.value { add(value) }
         self.count = count
     }
 
     private mutating func addOther(_ value: PropertyValue) {
+        if isRepeated(value) { return }
         count += 1
         if function != .count { fold(value) }
     }

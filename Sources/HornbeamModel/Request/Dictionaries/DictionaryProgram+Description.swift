@@ -14,7 +14,10 @@ extension DictionaryProgram {
         var steps: [String] = []
         if isGrouped {
             let keys = request.propertiesToGroupBy
-            let functions = totals.map { "\($0.function.rawValue)(\(FetchExpression(node: inputs[$0.input])))" }
+            let functions = totals.map { total in
+                let input = "(\(FetchExpression(node: inputs[total.input])))"
+                return total.function.rawValue + (total.isDistinct ? "(\(PredicateFunction.distinct.rawValue)\(input))" : input)
+            }
             let totalled = functions.isEmpty ? "" : ", totalling \(functions.joined(separator: ", "))"
             steps.append((keys.isEmpty ? "one group of all objects" : "group by \(keys.joined(separator: ", "))") + totalled)
             if let having = request.havingPredicate { steps.append("keep groups with \(Self.words(having, showsValues))") }

@@ -26,6 +26,8 @@ package struct DictionaryProgram: Sendable {
     package struct Total: Hashable, Sendable {
         package let function: PredicateFunction
         package let input: Int
+        /// True when equal values are added only once: `count:(distinct:(name))`.
+        package let isDistinct: Bool
     }
 
     struct Column: Sendable {
@@ -52,7 +54,7 @@ package struct DictionaryProgram: Sendable {
         window = request.window
         isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.containsTotal($0) }
         if isGrouped {
-            grouping = request.propertiesToGroupBy.map { compiler.input(.path($0)) }
+            grouping = try request.propertiesToGroupBy.map { try compiler.grouping($0) }
             let columns = try wanted.map { try compiler.groupedColumn($0) }
             self.columns = columns
             having = try request.havingPredicate.map { try compiler.having($0) }
@@ -98,7 +100,10 @@ private struct DictionaryCompiler {
     }
 
     private mutating func total(_ function: PredicateFunction, _ node: Node) -> Int {
-        let total = DictionaryProgram.Total(function: function, input: input(node))
+        let values = Self.distinctValues(node) ?? node
+        // Objects differ from each other.
+        let isDistinct = values != node && values != .evaluatedObject
+        let total = DictionaryProgram.Total(function: function, input: input(values), isDistinct: isDistinct)
         if let place = totals.firstIndex(of: total) { return place }
         totals.append(total)
         return totals.count - 1
@@ -134,8 +139,23 @@ private struct DictionaryCompiler {
 
     // MARK: Groups
 
+    /// The input by which objects are grouped: a key path, or the expression of a column.
+    mutating func grouping(_ name: String) throws -> Int {
+        guard let expression = request.groupedExpression(name, entity) else { return input(.path(name)) }
+        if try containsTotal(expression) {
+            throw HornbeamError(
+                .predicateInvalid, "The column “\(name)” is a total of each group, so the objects of “\(entity.name)” cannot be grouped by it.",
+                entity: entity.name, key: name)
+        }
+        return input(expression.node)
+    }
+
     func containsTotal(_ column: FetchColumn) throws -> Bool {
         guard case .expression(_, let expression, _) = column else { return false }
+        return try containsTotal(expression)
+    }
+
+    private func containsTotal(_ expression: FetchExpression) throws -> Bool {
         var found = false
         try expression.node.forEachExpression { found = try found || isTotal($0) }
         return found
@@ -144,12 +164,19 @@ private struct DictionaryCompiler {
     /// True for an aggregate function over one value of each object.
     private func isTotal(_ node: Node) throws -> Bool {
         guard case .function(let function, let arguments) = node, function.isTotal, arguments.count == 1 else { return false }
-        switch arguments[0] {
+        let values = Self.distinctValues(arguments[0]) ?? arguments[0]
+        switch values {
         case .constant, .aggregate, .variable: return false
         default: break
         }
-        if case .collection = try FetchExpression(node: arguments[0]).validatedType(for: entity) { return false }
+        if case .collection = try FetchExpression(node: values).validatedType(for: entity) { return false }
         return true
+    }
+
+    /// The argument of `distinct:`; nil for other expressions.
+    private static func distinctValues(_ node: Node) -> Node? {
+        guard case .function(.distinct, let arguments) = node else { return nil }
+        return arguments[0]
     }
 
     mutating func groupedColumn(_ column: FetchColumn) throws -> DictionaryProgram.Column {
@@ -178,12 +205,14 @@ private struct DictionaryCompiler {
         }
         try FetchPredicate(node: named).check("The having predicate", for: entity)
         named = try named.mapExpressions { try withoutTotals($0) }
+        named = named.mapExpressions { expressionVariable($0) }
         named = try named.mapExpressions { try withoutGroupedPaths($0, "the having predicate") }
         return FetchPredicate(node: named)
     }
 
     private mutating func formula(_ node: Node, _ name: String) throws -> DictionaryProgram.Formula {
         var node = try node.mapExpressions { try withoutTotals($0) }
+        node = node.mapExpressions { expressionVariable($0) }
         node = try node.mapExpressions { try withoutGroupedPaths($0, "“\(name)”") }
         guard case .variable(let variable) = node else { return .computed(FetchExpression(node: node)) }
         return DictionaryProgram.formula(of: variable) ?? .computed(FetchExpression(node: node))
@@ -192,6 +221,12 @@ private struct DictionaryCompiler {
     private mutating func withoutTotals(_ node: Node) throws -> Node {
         guard try isTotal(node), case .function(let function, let arguments) = node else { return node }
         return .variable(DictionaryProgram.name(ofTotal: total(function, arguments[0])))
+    }
+
+    /// The variable of a computed column by which objects are grouped; the same expression for all others.
+    private mutating func expressionVariable(_ node: Node) -> Node {
+        let isGrouped = request.propertiesToGroupBy.contains { request.groupedExpression($0, entity)?.node == node }
+        return isGrouped ? .variable(DictionaryProgram.name(ofInput: input(node))) : node
     }
 
     private mutating func withoutGroupedPaths(_ node: Node, _ what: String) throws -> Node {

@@ -11,7 +11,7 @@ package struct GroupTable {
 
     package init(_ program: DictionaryProgram) {
         self.program = program
-        emptyTotals = program.totals.map { AggregateAccumulator($0.function) }
+        emptyTotals = program.totals.map { AggregateAccumulator($0.function, isDistinct: $0.isDistinct) }
         // A fetch without grouping has one group, even if there are no objects.
         if program.grouping.isEmpty { _ = slot(for: []) }
     }
@@ -112,18 +112,52 @@ struct DictionaryRow {
 
 extension DictionaryProgram {
     /// The dictionaries of objects. Removes duplicates, sorts and limits, unless the fetch of the objects has done so.
-    /// - Parameter objects: The inputs of each object, in the order of the fetch.
-    package func rows(of objects: [[PropertyValue]]) throws -> [[PropertyValue]] {
-        guard windowAppliesToDictionaries else { return try objects.map { try coerced($0) } }
-        let rows = try objects.enumerated().map { place, inputs in
-            let values = GroupValues(inputs: Dictionary(uniqueKeysWithValues: inputs.enumerated().map { ($0, $1) }), totals: [])
-            return try row(values, first: UInt64(place))
+    ///
+    /// - Parameters:
+    ///   - count: The number of objects that the fetch found.
+    ///   - read: Computes inputs for objects, which are given by their places in the results of the fetch. If the order uses a computed value, it
+    ///     is called first for the values of the order, and then for the objects in the window only.
+    package func rows(
+        ofObjects count: Int, reading read: (_ inputs: [Node], _ places: [Int]) throws -> [[PropertyValue]]
+    ) throws -> [[PropertyValue]] {
+        var places = Array(0 ..< count)
+        let order = sorts.compactMap { if case .input(let input) = $0.formula { input } else { nil } }
+        if !isDistinct, orderAppliesToDictionaries { places = sortedAndLimited(try read(order.map { inputs[$0] }, places), count) }
+        // Column i is input i. Further inputs are values of the order only.
+        let values = try read(isDistinct ? inputs : Array(inputs.prefix(columns.count)), places)
+        let rows = try places.indices.map { place in
+            try columns.indices.map { try typed(values[$0][place], columns[$0]) }
         }
-        return distinctSortedAndLimited(rows)
+        guard isDistinct else { return rows }
+        return distinctSortedAndLimited(
+            rows.enumerated().map { place, row in
+                DictionaryRow(values: row, sortKeys: order.map { values[$0][place] }, first: UInt64(place))
+            })
     }
 
-    private func coerced(_ inputs: [PropertyValue]) throws -> [PropertyValue] {
-        try columns.indices.map { try typed(inputs[$0], columns[$0]) }
+    /// The places of the objects in the window, in the order of the dictionaries.
+    ///
+    /// - Parameter keys: The values of each criterion for all objects.
+    private func sortedAndLimited(_ keys: [[PropertyValue]], _ count: Int) -> [Int] {
+        let precedes = { (a: Int, b: Int) -> Bool in
+            for (number, sort) in sorts.enumerated() {
+                let order = sort.sort.order(keys[number][a], keys[number][b])
+                if order != .same { return order == .less }
+            }
+            return a < b
+        }
+        guard let end = window.end, end < count / 4 else { return Array(window.of((0 ..< count).sorted(by: precedes))) }
+        // The first `end` objects so far, and at most as many more that precede the last of them.
+        var kept: [Int] = []
+        var last: Int?
+        for place in 0 ..< count where last.map({ precedes(place, $0) }) ?? true {
+            kept.append(place)
+            guard kept.count == 2 * end else { continue }
+            kept.sort(by: precedes)
+            kept.removeLast(end)
+            last = kept.last
+        }
+        return Array(window.of(kept.sorted(by: precedes)))
     }
 
     fileprivate func row(_ values: GroupValues, first: UInt64) throws -> DictionaryRow {

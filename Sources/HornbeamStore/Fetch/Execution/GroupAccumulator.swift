@@ -25,7 +25,7 @@ final class GroupAccumulator {
 
     /// True when partial totals combine to exactly the same result: functions that do not round, and sums that cannot overflow.
     func canScanInParts(_ table: EntityTable) -> Bool {
-        let sources = reader.sources(of: table)
+        let sources = reader.programs(of: table).programs
         for input in program.grouping {
             guard case .cell = sources[input] else { return false }
         }
@@ -45,7 +45,7 @@ final class GroupAccumulator {
     // MARK: Rows
 
     func accept(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        try fillPathCache(selection, leaf, table)
+        try prepare(selection, leaf, table)
         if program.grouping.isEmpty, try addColumns(selection, leaf, table) { return }
         _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
             try accept(leaf.row(slot), leaf.key(slot), table)
@@ -54,7 +54,7 @@ final class GroupAccumulator {
     }
 
     func accept(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
-        let sources = reader.sources(of: table)
+        let sources = reader.programs(of: table).programs
         let slot = try slot(row, key, table, sources)
         groups.recordKey(key, in: slot)
         for (place, total) in program.totals.enumerated() {
@@ -62,22 +62,27 @@ final class GroupAccumulator {
         }
     }
 
-    /// Reads the values at the ends of paths for a whole leaf, in key order.
-    private func fillPathCache(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        for case .path(let column, let rest, let input) in reader.sources(of: table) {
-            var targets: [ObjectReference] = []
+    /// Reads the related objects of a whole leaf, in key order.
+    private func prepare(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        let programs = reader.programs(of: table)
+        guard !programs.paths.isEmpty || !programs.counters.isEmpty else { return }
+        var keys: [UInt64] = []
+        _ = selection.forEach { slot in
+            keys.append(leaf.key(slot))
+            return true
+        }
+        try reader.prepare(keys, expecting: 0, programs) { body throws(EngineError) in
             _ = selection.forEach { slot in
-                if let target = column.reference(in: leaf.row(slot), schema: reader.context.schema) { targets.append(target) }
+                body(leaf.row(slot))
                 return true
             }
-            try reader.fillPathCache(targets, rest, input)
         }
     }
 
     // MARK: Groups
 
     private func slot(
-        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [DictionaryInputReader.Source]
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram]
     ) throws(EngineError) -> Int {
         if program.grouping.isEmpty { return 0 }
         if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]] {
@@ -109,7 +114,7 @@ final class GroupAccumulator {
     // MARK: Totals
 
     private func add(
-        _ source: DictionaryInputReader.Source, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
+        _ source: ColumnProgram, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
     ) throws(EngineError) {
         switch source {
         case .object: groups.withTotal(total, in: slot) { $0.addObject() }
@@ -131,7 +136,7 @@ final class GroupAccumulator {
 
     /// Adds the rows of a leaf to the totals column by column. Returns false when a total is not over a column of numbers.
     private func addColumns(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
-        let sources = reader.sources(of: table)
+        let sources = reader.programs(of: table).programs
         for total in program.totals where !sources[total.input].isCountable { return false }
         let count = selection.selectedCount
         for (place, total) in program.totals.enumerated() {
@@ -177,7 +182,7 @@ private struct TextSlots {
     }
 }
 
-extension DictionaryInputReader.Source {
+extension ColumnProgram {
     /// True for inputs that are totalled without a `PropertyValue`.
     fileprivate var isCountable: Bool {
         switch self {

@@ -1,91 +1,94 @@
-internal import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Computes for each row the expressions that a dictionary result needs: columns of the row, columns behind to-one relationships, and other
-/// expressions with the evaluator.
+/// Computes for each row the expressions that a dictionary result needs, with programs compiled for the row's table.
 final class DictionaryInputReader {
-    /// How an input is computed for the rows of one table.
-    enum Source {
-        case object
-        case cell(StoredColumn)
-        /// To-ones, then a column of the last object. `input` is the index of the input, which is also the index of its cache.
-        case path(StoredColumn, rest: [PropertyDescription], input: Int)
-        case general(FetchExpression)
-    }
-
     let context: FilterContext
     private let inputs: [FetchExpression.Node]
     /// Indexed by entity index.
-    private var sources: [[Source]?]
-    /// For each input, the cached values at the end of its path, keyed by the object key of the first relationship's destination.
-    private var pathCaches: [[UInt64: PropertyValue]]
-    /// The largest number of cached values for each input. A full cache is emptied.
+    private var programs: [ColumnPrograms?]
+    /// The indexes of the caches, by path.
+    private var caches: [FetchExpression.Node: Int] = [:]
+    /// For each path, the cached values at its end, keyed by the object key of the first relationship's destination.
+    private var pathCaches: [[UInt64: PropertyValue]] = []
+    /// The largest number of cached values for each path. A full cache is emptied.
     private static let cachedValuesMax = 1 << 16
 
     init(_ inputs: [FetchExpression.Node], _ context: FilterContext) {
         self.inputs = inputs
         self.context = context
-        sources = Array(repeating: nil, count: context.schema.tables.count)
-        pathCaches = Array(repeating: [:], count: inputs.count)
+        programs = Array(repeating: nil, count: context.schema.tables.count)
     }
 
-    func sources(of table: EntityTable) -> [Source] {
-        if let known = sources[Int(table.index)] { return known }
-        let made = inputs.enumerated().map { source(of: $1, in: table, input: $0) }
-        sources[Int(table.index)] = made
+    func programs(of table: EntityTable) -> ColumnPrograms {
+        if let known = programs[Int(table.index)] { return known }
+        let compiler = ColumnProgramCompiler(reader: context.snapshot.reader, table: table) { self.cache(of: $0) }
+        let made = ColumnPrograms(inputs.map(compiler.compile))
+        programs[Int(table.index)] = made
         return made
     }
 
-    private func source(of node: FetchExpression.Node, in table: EntityTable, input: Int) -> Source {
-        if node == .evaluatedObject { return .object }
-        let general = Source.general(FetchExpression(node: node))
-        guard case .keyPath(.evaluatedObject, let steps) = node else { return general }
-        var path: [PropertyDescription] = []
-        var entity: EntityDescription? = table.entity
-        for step in steps {
-            guard case .name(let name) = step, let property = entity?.propertiesByName[name], property.cellType != nil,
-                !property.isTransient
-            else { return general }
-            path.append(property)
-            entity = property.destinationEntity
-        }
-        guard let first = path.first, let column = table.columns[first.index] else { return general }
-        return path.count == 1 ? .cell(column) : .path(column, rest: Array(path.dropFirst()), input: input)
+    private func cache(of path: FetchExpression.Node) -> Int {
+        if let known = caches[path] { return known }
+        caches[path] = pathCaches.count
+        pathCaches.append([:])
+        return pathCaches.count - 1
     }
 
     // MARK: One row
 
     func value(
-        _ source: Source, _ row: RowView, _ key: UInt64, _ table: EntityTable
+        _ program: ColumnProgram, _ row: RowView, _ key: UInt64, _ table: EntityTable
     ) throws(EngineError) -> PropertyValue {
-        switch source {
+        switch program {
         case .object: return .objectID(context.snapshot.reader.origins.objectID(ObjectReference(entityIndex: table.index, key: key)))
+        case .constant(let value): return value
         case .cell(let column): return try cell(column, row)
-        case .path(let column, let rest, let input):
+        case .path(let column, let rest, let cache):
             guard let target = column.reference(in: row, schema: context.schema) else { return .null }
-            if let known = pathCaches[input][target.key] { return known }
+            if let known = pathCaches[cache][target.key] { return known }
             let value = try value(at: rest[...], of: target)
-            cacheValue(value, target.key, input)
+            cacheValue(value, target.key, cache)
             return value
-        case .general(let expression):
-            let object = StoredObject(
-                ObjectReference(entityIndex: table.index, key: key), row: row, table: table, snapshot: context.snapshot)
-            do {
-                return try expression.value(with: object).propertyValue ?? .null
-            } catch {
-                throw context.fail(error)
-            }
+        case .length(let column):
+            if row.isNull(column.column) { return .null }
+            return .int(unsafe try row.withBytes(column.column) { bytes throws(EngineError) in unsafe Self.utf16Count(bytes) })
+        case .memberCount(let counter): return .int(try counter.count(owner: key, context))
+        case .function(let function, let arguments):
+            var values: [EvaluatedValue] = []
+            values.reserveCapacity(arguments.count)
+            for argument in arguments { values.append(.value(try value(argument, row, key, table))) }
+            return function.result(values).propertyValue ?? .null
+        case .general(let expression): return try evaluated(expression, row, key, table)
         }
+    }
+
+    private func evaluated(
+        _ expression: FetchExpression, _ row: RowView, _ key: UInt64, _ table: EntityTable
+    ) throws(EngineError) -> PropertyValue {
+        let object = StoredObject(
+            ObjectReference(entityIndex: table.index, key: key), row: row, table: table, snapshot: context.snapshot)
+        do {
+            return try expression.value(with: object).propertyValue ?? .null
+        } catch {
+            throw context.fail(error)
+        }
+    }
+
+    /// The number of UTF-16 code units of a text in UTF-8: one for each scalar, and a second for scalars of four bytes.
+    private static func utf16Count(_ bytes: UnsafeRawBufferPointer) -> Int64 {
+        var count = 0
+        for unsafe byte in unsafe bytes { count += (byte & 0xC0 != 0x80 ? 1 : 0) + (byte >= 0xF0 ? 1 : 0) }
+        return Int64(count)
     }
 
     func cell(_ column: StoredColumn, _ row: RowView) throws(EngineError) -> PropertyValue {
         try column.value(in: row, schema: context.schema, origin: context.snapshot.reader.origins)
     }
 
-    private func cacheValue(_ value: PropertyValue, _ key: UInt64, _ input: Int) {
-        if pathCaches[input].count >= Self.cachedValuesMax { pathCaches[input].removeAll(keepingCapacity: true) }
-        pathCaches[input][key] = value
+    private func cacheValue(_ value: PropertyValue, _ key: UInt64, _ cache: Int) {
+        if pathCaches[cache].count >= Self.cachedValuesMax { pathCaches[cache].removeAll(keepingCapacity: true) }
+        pathCaches[cache][key] = value
     }
 
     private func value(
@@ -110,16 +113,36 @@ final class DictionaryInputReader {
 
     // MARK: Many rows
 
-    /// Fills the cache of an input: reads the rows of `targets` in key order and follows the rest of the path from each.
-    func fillPathCache(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ input: Int) throws(EngineError) {
-        let unknown = ObjectSet.ascending(targets).filter { pathCaches[input][$0.key] == nil }
+    /// Reads the related objects of rows at once: the values at the ends of paths, and the numbers of members.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys of the rows, ascending.
+    ///   - expected: The number of rows for which the caller will compute values in all, if it knows.
+    ///   - forEachRow: Passes each row to its argument.
+    func prepare(
+        _ keys: [UInt64], expecting expected: Int, _ programs: ColumnPrograms,
+        forEachRow: ((RowView) -> Void) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        for (column, rest, cache) in programs.paths {
+            var targets: [ObjectReference] = []
+            try forEachRow { row in
+                if let target = column.reference(in: row, schema: context.schema) { targets.append(target) }
+            }
+            try fillPathCache(targets, rest, cache)
+        }
+        for counter in programs.counters { try counter.fill(keys, expecting: expected, context) }
+    }
+
+    /// Fills the cache of a path: reads the rows of `targets` in key order and follows the rest of the path from each.
+    private func fillPathCache(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ cache: Int) throws(EngineError) {
+        let unknown = ObjectSet.ascending(targets).filter { pathCaches[cache][$0.key] == nil }
         var byEntity: [Int32: [UInt64]] = [:]
         for target in unknown { byEntity[target.entityIndex, default: []].append(target.key) }
         for (entity, keys) in byEntity {
             let table = context.schema.table(at: entity)
             context.count(rows: keys.count)
             try context.view(entity).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
-                cacheValue(try value(at: rest[...], rest[0], row, table), keys[position], input)
+                cacheValue(try value(at: rest[...], rest[0], row, table), keys[position], cache)
                 return true
             }
         }
@@ -127,46 +150,44 @@ final class DictionaryInputReader {
 }
 
 extension StoreSnapshot {
-    /// Computes the inputs of a program for each object, in the order of `objects`.
-    package func inputs(
-        of program: DictionaryProgram, for objects: [ObjectReference]
+    /// The values of expressions for objects: for each expression its values in the order of `objects`.
+    package func columns(
+        _ inputs: [FetchExpression.Node], of objects: [ObjectReference]
     ) throws -> [[PropertyValue]] {
         let context = FilterContext(self)
-        let reader = DictionaryInputReader(program.inputs, context)
-        var rows = [[PropertyValue]](repeating: [], count: objects.count)
+        let reader = DictionaryInputReader(inputs, context)
+        var columns = inputs.map { _ in [PropertyValue](repeating: .null, count: objects.count) }
         try context.run { () throws(EngineError) in
             for start in stride(from: 0, to: objects.count, by: 4096) {
                 let places = Array(start ..< min(start + 4096, objects.count)).sorted { objects[$0].key < objects[$1].key }
                 var byEntity: [Int32: [Int]] = [:]
                 for place in places { byEntity[objects[place].entityIndex, default: []].append(place) }
                 for (entity, places) in byEntity {
-                    try read(places, of: objects, schema.table(at: entity), reader) { rows[$0] = $1 }
+                    try read(places, of: objects, schema.table(at: entity), reader, into: &columns)
                 }
             }
         }
-        return rows
+        return columns
     }
 
-    /// Computes the inputs for rows of one table. `places` are indexes into `objects`, sorted by object key.
+    /// Computes the columns for rows of one table. `places` are indexes into `objects`, sorted by object key.
     private func read(
         _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: DictionaryInputReader,
-        _ body: (Int, [PropertyValue]) -> Void
+        into columns: inout [[PropertyValue]]
     ) throws(EngineError) {
         let keys = places.map { objects[$0].key }
-        let sources = reader.sources(of: table)
-        for case .path(let column, let rest, let input) in sources {
-            var targets: [ObjectReference] = []
-            try view(table).forEachRow(keys) { (_, row, _) throws(EngineError) -> Bool in
-                if let target = column.reference(in: row, schema: schema) { targets.append(target) }
+        let view = view(table)
+        let programs = reader.programs(of: table)
+        try reader.prepare(keys, expecting: objects.count, programs) { body throws(EngineError) in
+            try view.forEachRow(keys) { (_, row, _) throws(EngineError) -> Bool in
+                body(row)
                 return true
             }
-            try reader.fillPathCache(targets, rest, input)
         }
-        try view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
-            var values: [PropertyValue] = []
-            values.reserveCapacity(sources.count)
-            for source in sources { values.append(try reader.value(source, row, keys[position], table)) }
-            body(places[position], values)
+        try view.forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+            for (input, program) in programs.programs.enumerated() {
+                columns[input][places[position]] = try reader.value(program, row, keys[position], table)
+            }
             return true
         }
     }

@@ -8,6 +8,8 @@ struct FilterCompiler {
     let schema: Schema
     let origins: StoreIdentities
     let table: EntityTable
+    /// True for conditions on the members of a collection. There a nil on a path is an element; elsewhere it is a collection without elements.
+    private var isInCollection = false
 
     init(_ reader: RowReader, _ table: EntityTable) {
         schema = reader.schema
@@ -19,6 +21,7 @@ struct FilterCompiler {
         schema = other.schema
         origins = other.origins
         self.table = table
+        isInCollection = other.isInCollection
     }
 
     func compile(_ conjuncts: [PredicateAnalysis.Conjunct]) -> Filter {
@@ -106,9 +109,9 @@ struct FilterCompiler {
     /// The result for a path in which an object before the last step is nil.
     private func missingResult(_ rest: Term) -> Bool? {
         switch rest.modifier {
-        case .any: return false
-        case .all: return true
-        case .direct: break
+        case .any where !isInCollection: return false
+        case .all where !isInCollection: return true
+        default: break
         }
         if case .collection(let operation)? = rest.path.last {
             return operation == .count ? rest.holds(.int(0)) : nil
@@ -140,19 +143,11 @@ struct FilterCompiler {
         guard term.modifier != .direct, !rest.path.contains(where: \.isOperator),
             let destination = relationship.destinationEntity
         else { return nil }
-        if !passesToMany(rest.path, from: destination) { rest.modifier = .direct }
-        guard let filters = filters(rest, destination) else { return nil }
+        if !destination.passesToMany(rest.path) { rest.modifier = .direct }
+        var inside = self
+        inside.isInCollection = true
+        guard let filters = inside.filters(rest, destination) else { return nil }
         return .members(MembersTest(link: link, filters: filters, condition: term.modifier == .any ? .any : .all))
-    }
-
-    private func passesToMany(_ path: [FetchExpression.Step], from entity: EntityDescription) -> Bool {
-        var entity: EntityDescription? = entity
-        for case .name(let name) in path {
-            guard let property = entity?.propertiesByName[name] else { return false }
-            if property.isToMany { return true }
-            entity = property.destinationEntity
-        }
-        return false
     }
 
     private func count(
@@ -174,13 +169,36 @@ struct FilterCompiler {
             case .constant(let value) = comparison.right,
             path.count == 1, case .name(let key) = path[0],
             let relationship = table.entity.propertiesByName[key], relationship.isStoredToMany,
-            let destination = relationship.destinationEntity, let predicate = inner.conditions(of: name)
+            let filters = filters(ofSubquery: inner, name, relationship)
         else { return nil }
+        return count(schema.link(relationship), filters: filters, comparison.comparator, value)
+    }
+
+    /// The filters on the members that a SUBQUERY counts; nil when its predicate reads anything except the variable and constants.
+    func filters(
+        ofSubquery inner: FetchPredicate.Node, _ variable: String, _ relationship: PropertyDescription
+    ) -> [Filter?]? {
+        guard let destination = relationship.destinationEntity, let predicate = inner.conditions(of: variable) else { return nil }
         var filters = [Filter?](repeating: nil, count: schema.tables.count)
         for table in schema.tables(of: destination, includingSubentities: true) {
-            filters[Int(table.index)] = FilterCompiler(self, table).compile(predicate)
+            var compiler = FilterCompiler(self, table)
+            compiler.isInCollection = false
+            filters[Int(table.index)] = compiler.compile(predicate)
         }
-        return count(schema.link(relationship), filters: filters, comparison.comparator, value)
+        return filters
+    }
+}
+
+extension EntityDescription {
+    /// True when a path from an object of the entity passes a to-many.
+    func passesToMany(_ path: [FetchExpression.Step]) -> Bool {
+        var entity: EntityDescription? = self
+        for case .name(let name) in path {
+            guard let property = entity?.propertiesByName[name] else { return false }
+            if property.isToMany { return true }
+            entity = property.destinationEntity
+        }
+        return false
     }
 }
 

@@ -123,7 +123,7 @@ final class MembersTest: Sendable {
         }
         var passing: Int64 = 0
         for member in try reader.references(owner: owner) {
-            let passes = try holds(member, filters, context)
+            let passes = try context.passes(member, filters)
             switch condition {
             case .any where passes: return true
             case .all where !passes: return false
@@ -141,17 +141,6 @@ final class MembersTest: Sendable {
         case .containing: false
         case .count(let range, let isNegated): range.contains(count) != isNegated
         }
-    }
-
-    private func holds(
-        _ member: ObjectReference, _ filters: [Filter?], _ context: FilterContext
-    ) throws(EngineError) -> Bool {
-        guard let filter = filters[Int(member.entityIndex)] else { return false }
-        context.count(rows: 1)
-        let table = context.schema.table(at: member.entityIndex)
-        return try context.snapshot.readRow(member.key, of: table) { (row) throws(EngineError) -> Bool in
-            try filter.holds(row, member.key, table, context)
-        } ?? false
     }
 
     // MARK: A leaf
@@ -179,16 +168,12 @@ final class MembersTest: Sendable {
     private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
         let this = ObjectIdentifier(self)
         if let known = context.memberCounts[this] { return known }
-        guard let filters, link.kind == .mirror, let inverse = link.relationship.inverse else { return nil }
+        guard let filters, let inverse = link.mirroredToOne else { return nil }
         if case .containing = condition { return nil }
         guard context.readsAllRelatedRows(of: this, filters, from: table) else { return nil }
         var passing = true
         if case .all = condition { passing = false }
-        var tally: [UInt64: Int64] = [:]
-        try context.scan(filters, passing: passing) { reference, row in
-            let column = context.schema.table(at: reference.entityIndex).column(inverse).column
-            if !row.isNull(column) { tally[row.load(column, as: UInt64.self), default: 0] += 1 }
-        }
+        let tally = try context.tally(filters, by: inverse, passing: passing)
         context.memberCounts[this] = tally
         return tally
     }
@@ -213,16 +198,48 @@ final class MembersTest: Sendable {
     }
 }
 
+extension LinkIndex {
+    /// The to-one that is the inverse; nil when members do not store their owner.
+    var mirroredToOne: PropertyDescription? { kind == .mirror ? relationship.inverse : nil }
+}
+
 extension FilterContext {
     /// True if a test through a relationship reads all related rows instead of looking up those of each leaf.
     func readsAllRelatedRows(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
         leavesSeen[test, default: 0] += 1
         guard leavesSeen[test, default: 0] > lookupLeavesMax else { return false }
+        return canReadAllRelatedRows(filters, for: snapshot.view(table).count)
+    }
+
+    /// True if reading all rows that have a filter costs less than following a relationship from a number of objects.
+    func canReadAllRelatedRows(_ filters: [Filter?], for count: Int) -> Bool {
         // The evaluator can throw. It must not be called for objects to which no row refers.
         guard !filters.contains(where: { $0?.kind == .evaluator }) else { return false }
         var rows = 0
         for table in schema.tables { if let table, filters[Int(table.index)] != nil { rows += snapshot.view(table).count } }
-        return rows <= snapshot.view(table).count * 8
+        return rows <= count * 8
+    }
+
+    /// Tests a related object, which can have been deleted.
+    func passes(_ object: ObjectReference, _ filters: [Filter?]) throws(EngineError) -> Bool {
+        guard let filter = filters[Int(object.entityIndex)] else { return false }
+        count(rows: 1)
+        let table = schema.table(at: object.entityIndex)
+        return try snapshot.readRow(object.key, of: table) { (row) throws(EngineError) -> Bool in
+            try filter.holds(row, object.key, table, self)
+        } ?? false
+    }
+
+    /// The number of matching rows by the destination of a to-one or, if `passing` is false, of the rows that do not match.
+    func tally(
+        _ filters: [Filter?], by toOne: PropertyDescription, passing: Bool = true
+    ) throws(EngineError) -> [UInt64: Int64] {
+        var tally: [UInt64: Int64] = [:]
+        try scan(filters, passing: passing) { reference, row in
+            let column = schema.table(at: reference.entityIndex).column(toOne).column
+            if !row.isNull(column) { tally[row.load(column, as: UInt64.self), default: 0] += 1 }
+        }
+        return tally
     }
 
     /// Calls `body` with every row that matches its filter or, if `passing` is false, with every row that does not match.

@@ -2,10 +2,13 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// Access paths that begin at the destinations of a relationship: `author.name == "x"` leads to the members of the authors with that name,
-/// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the few destinations.
+/// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the destinations. A path over
+/// several relationships is planned from its end, one relationship after the other.
 extension AccessPlanner {
-    /// The largest number of destinations for which such a path is planned.
-    private static let relatedMax = 256
+    /// The number of destinations for which such a path is always planned. For more, following them must cost less than the best other plan.
+    private static let relatedMin = 256
+    /// The cost of following a relationship from one destination: a range of its members is counted, and later walked.
+    private static let relatedCost = 2 * singleRowCost
     /// The maximum number of relationships in a path that the planner follows.
     private static let depthMax = 3
 
@@ -48,12 +51,22 @@ extension AccessPlanner {
 
     private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
         guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
-        // A row without a destination object must not become a result.
-        let sure = parts.filter { $0.rest.modifier == .direct && $0.rest.names != nil && $0.rest.holds(.null) == false }
-        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
+        let sure = parts.filter { isFalseWithoutDestination($0.rest, destination) }
+        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit: limit, total: rowTotal) else { return nil }
         let nodes = sure.compactMap { terms[at: $0.position]?.node }
         return try members(
             link, owners: owners, used: Set(sure.map(\.position)), via: nodes.count == 1 ? nodes[0] : .and(nodes))
+    }
+
+    /// True when a row without a destination object cannot become a result.
+    private func isFalseWithoutDestination(_ rest: Term, _ destination: EntityDescription) -> Bool {
+        guard rest.names != nil else { return false }
+        switch rest.modifier {
+        case .direct: return rest.holds(.null) == false
+        // Without a destination there is no element.
+        case .any: return destination.passesToMany(rest.path)
+        case .all: return false
+        }
     }
 
     // MARK: Over a to-many
@@ -61,12 +74,16 @@ extension AccessPlanner {
     private func toManyChoice(
         _ relationship: PropertyDescription, _ part: Part, _ limit: Int
     ) throws(EngineError) -> AccessChoice? {
-        guard part.rest.modifier == .any, let names = part.rest.names, let destination = relationship.destinationEntity,
-            names.count == 1, destination.propertiesByName[names[0]]?.isToMany == false
-        else { return nil }
+        guard part.rest.modifier == .any, part.rest.names != nil, let destination = relationship.destinationEntity else { return nil }
         var rest = part.rest
-        rest.modifier = .direct
-        guard let members = try related(destination, [rest], limit) else { return nil }
+        if destination.passesToMany(rest.path) {
+            // A nil before the last to-many is an element. The plan for the members does not find it.
+            guard rest.holds(.null) == false else { return nil }
+        } else {
+            rest.modifier = .direct
+        }
+        let total = max(rowTotal, rowCount(of: destination))
+        guard let members = try related(destination, [rest], limit: limitWithMembers(limit, destination), total: total) else { return nil }
         let owners = try owners(of: members, destination, schema.link(relationship))
         return AccessChoice(
             .keys(owners, via: terms[at: part.position]?.node), used: [part.position], entries: owners.count,
@@ -108,16 +125,32 @@ extension AccessPlanner {
 
     // MARK: Destinations
 
+    private func rowCount(of destination: EntityDescription) -> Int {
+        schema.tables(of: destination, includingSubentities: true).reduce(0) { $0 + snapshot.view($1).count }
+    }
+
+    /// The cost of the best other plan, with the members that its filter reads. A plan that visits a part of the owners reads the same part of their
+    /// members.
+    private func limitWithMembers(_ limit: Int, _ destination: EntityDescription) -> Int {
+        let visited = min(Double(limit) / Double(max(rowTotal, 1)), 1)
+        let members = Int(Double(rowCount(of: destination)) * visited) * Self.rowCost
+        let (sum, overflow) = limit.addingReportingOverflow(members)
+        return overflow ? .max : sum
+    }
+
     /// The keys of the destinations that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
+    /// - Parameters:
+    ///   - limit: The cost of the best other plan.
+    ///   - total: The number of rows that the best other plan reads at most.
     private func related(
-        _ destination: EntityDescription, _ terms: [Term], _ limit: Int
+        _ destination: EntityDescription, _ terms: [Term], limit: Int, total: Int
     ) throws(EngineError) -> [UInt64]? {
         let tables = schema.tables(of: destination, includingSubentities: true)
         let conjuncts = terms.map { PredicateAnalysis.Conjunct.term($0) }
         let planner = AccessPlanner(
             snapshot: snapshot, entity: destination, tables: tables, conjuncts: conjuncts, depth: depth + 1)
         let plan = try FetchPlan(planner)
-        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(rowTotal, 64) else { return nil }
+        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(total, 64) else { return nil }
         let context = FilterContext(snapshot)
         let sink = ResultSink(.collectByKey, neededCount: nil, excluding: [], context: context)
         let execution = FetchExecution(plan, snapshot, context, sink)
@@ -129,7 +162,7 @@ extension AccessPlanner {
             throw error
         }
         let found = sink.finish().map(\.reference.key)
-        return found.count <= Self.relatedMax ? found : nil
+        return found.count <= max(Self.relatedMin, limit / Self.relatedCost) ? found : nil
     }
 }
 

@@ -66,7 +66,7 @@ struct FetchPropertyTests {
             request.propertiesToGroupBy = seed % 2 == 0 ? [group.name] : []
             request.propertiesToFetch = [
                 .count(as: "n"), .minimum(of: number.name, as: "least"), .maximum(of: number.name, as: "most"),
-                .sum(of: number.name, as: "sum"),
+                .sum(of: number.name, as: "sum"), .count(distinct: number.name, as: "different"),
             ]
             let program = try DictionaryProgram(request, for: entity)
             let alone = try snapshot.groups(request, program, in: FilterContext(snapshot, threads: ScanThreads(most: 1))).rows
@@ -174,6 +174,12 @@ struct RandomRequest {
     }
 
     private mutating func relationship(_ entity: EntityDescription) throws -> FetchPredicate.Node {
+        if roll(8) == 0, let toOne = entity.relationships.first(where: { $0.name == "author" && $0.isToOne }),
+            let back = toOne.destinationEntity!.relationships.first(where: { $0.isToMany && $0.name != "friends" })
+        {
+            let (path, attribute) = path(over: roll(2), from: back.destinationEntity!)
+            return try parse("ANY \(toOne.name).\(back.name).\(path) \(pick(["==", "!="])) %@", [value(attribute)])
+        }
         let toManys = entity.relationships.filter { $0.isToMany && $0.inverse != nil && $0.name != "friends" }
         guard !toManys.isEmpty else {
             let objects = filled.objects(of: entity)
@@ -184,13 +190,27 @@ struct RandomRequest {
         let destination = relationship.destinationEntity!
         let attribute = pick(destination.attributes.filter { $0.attributeType != .decimal })
         let constant = value(attribute)
-        switch roll(6) {
+        switch roll(8) {
+        case 6, 7:
+            let (path, attribute) = path(over: 1 + roll(2), from: destination)
+            return try parse("ANY \(name).\(path) \(pick(["==", "!="])) %@", [value(attribute)])
         case 0: return try parse("\(name).@count \(pick(["==", ">", "<=", "!="])) \(roll(4))", [])
         case 1: return try parse("SUBQUERY(\(name), $x, $x.\(attribute.name) == %@).@count \(pick([">", "==", "<"])) \(roll(3))", [constant])
         case 2: return try parse("\(name) CONTAINS %@", [pick(filled.objects(of: destination)).id])
         case 3: return try parse("NONE \(name).\(attribute.name) == %@", [constant])
         default: return try parse("\(pick(["ANY", "ALL"])) \(name).\(attribute.name) \(pick(["==", "!="])) %@", [constant])
         }
+    }
+
+    /// A path over relationships to an attribute.
+    private mutating func path(over hops: Int, from entity: EntityDescription) -> (String, PropertyDescription) {
+        let relationships = entity.relationships.filter { $0.inverse != nil && !filled.objects(of: $0.destinationEntity!).isEmpty }
+        guard hops > 0, let next = relationships.randomElement(using: &generator) else {
+            let attribute = pick(entity.attributes.filter { ![.decimal, .objectID, .binary].contains($0.attributeType) && !$0.isTransient })
+            return (attribute.name, attribute)
+        }
+        let (rest, attribute) = path(over: hops - 1, from: next.destinationEntity!)
+        return ("\(next.name).\(rest)", attribute)
     }
 
     private func parse(_ format: String, _ arguments: [PropertyValue]) throws -> FetchPredicate.Node {

@@ -202,6 +202,16 @@ struct PlanTests {
                 """)
     }
 
+    @Test("an index serves ANY over several relationships")
+    func pathOverSeveralRelationships() throws {
+        #expect(
+            try plan("Book", "ANY author.publications.isbn == 'isbn 17'") == """
+                fetch Book
+                  members of Author.publications where ANY author.publications.isbn == "isbn 17": 20 entries
+                  order by ID
+                """)
+    }
+
     @Test("alternatives with an index each are a union of entries")
     func unionOfIndexes() throws {
         #expect(
