@@ -130,7 +130,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Closes the stores. Contexts must not be used afterwards.
+    /// Closes the stores. Contexts must not be used afterwards. A second call waits until the stores are closed.
     ///
     /// - Throws: The first error of closing a store. Saved data is not affected.
     public func close() throws { try persistentStoreCoordinator.close() }
@@ -217,10 +217,25 @@ extension PersistentContainer {
         }
     }
 
+    /// The form for a body without a result, which may end with a new object.
+    ///
+    /// - Throws: The errors of the form with a result.
+    public func performBackgroundTask(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {
+        let _: Bool = try await performBackgroundTask { context in
+            try body(context)
+            return true
+        }
+    }
+
     /// Runs the body with a new context on the calling thread.
     public func performAndWait<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) rethrows -> Result {
         let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
         return try body(context)
+    }
+
+    /// The form for a body without a result, which may end with a new object.
+    public func performAndWait(_ body: (ManagedObjectContext) throws -> Void) rethrows {
+        try body(ManagedObjectContext(coordinator: persistentStoreCoordinator))
     }
 
     /// The commits of all contexts and processes from now on: IDs and changed keys (NOT-4).
