@@ -52,15 +52,6 @@ public actor BackgroundContext {
         return try body(context)
     }
 
-    /// The form for a body without a result, which may end with a new object: `perform { Book(in: $0, title: "Emma") }`.
-    ///
-    /// - Throws: The errors of the form with a result.
-    public func perform(_ body: @Sendable (ManagedObjectContext) throws -> Void) throws {
-        try Task.checkCancellation()
-        defer { context.endEvent() }
-        try body(context)
-    }
-
     /// Runs the body with the context on the calling thread, after the earlier calls have returned.
     ///
     /// A call inside another `perform` or `performAndWait` of the same context
@@ -68,13 +59,6 @@ public actor BackgroundContext {
     public nonisolated func performAndWait<Result: Sendable>(
         _ body: @Sendable (ManagedObjectContext) throws -> Result
     ) rethrows -> Result {
-        try executor.runAndWait {
-            try assumeIsolated { actor in try body(actor.context) }
-        }
-    }
-
-    /// The form for a body without a result, which may end with a new object.
-    public nonisolated func performAndWait(_ body: @Sendable (ManagedObjectContext) throws -> Void) rethrows {
         try executor.runAndWait {
             try assumeIsolated { actor in try body(actor.context) }
         }

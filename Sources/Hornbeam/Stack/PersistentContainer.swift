@@ -217,25 +217,10 @@ extension PersistentContainer {
         }
     }
 
-    /// The form for a body without a result, which may end with a new object.
-    ///
-    /// - Throws: The errors of the form with a result.
-    public func performBackgroundTask(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {
-        let _: Bool = try await performBackgroundTask { context in
-            try body(context)
-            return true
-        }
-    }
-
     /// Runs the body with a new context on the calling thread.
     public func performAndWait<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) rethrows -> Result {
         let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
         return try body(context)
-    }
-
-    /// The form for a body without a result, which may end with a new object.
-    public func performAndWait(_ body: (ManagedObjectContext) throws -> Void) rethrows {
-        try body(ManagedObjectContext(coordinator: persistentStoreCoordinator))
     }
 
     /// The commits of all contexts and processes from now on: IDs and changed keys (NOT-4).
