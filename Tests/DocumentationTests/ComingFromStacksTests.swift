@@ -1,9 +1,10 @@
 import Foundation
 import Hornbeam
+import HornbeamLists
 import Testing
 
 /// Hornbeam's code in the pages for users of layers over Core Data: `Docs/ComingFromTHRCoreData.md`, `Docs/ComingFromVICoreDataManager.md`,
-/// `Docs/ComingFromOGCoreDataStack.md`, `Docs/ComingFromCoreDataNotes.md`.
+/// `Docs/ComingFromOGCoreDataStack.md`, `Docs/ComingFromCoreDataNotes.md`, `Docs/ComingFromProgrammingGuide.md`.
 @Suite @MainActor struct ComingFromStacksTests {
     @Entity final class Company: ManagedObject, UniquelyKeyed {
         @Attribute(.unique) var name: String
@@ -132,5 +133,125 @@ import Testing
         try controller.performFetch()
         // end
         #expect(controller.fetchedObjects == [employee])
+        // snippet
+        let id = employee.objectID
+        let coordinator = try stack.container.persistentStoreCoordinator
+        let same = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
+        print(id.isTemporaryID, employee.entity.userInfo["label"] ?? "")
+
+        print(controller.sections[0].count, controller.object(at: [0, 0]).name)
+        controller.onChange = { changes in print(changes.insertedSections, changes.objects) }
+
+        let saves = NotificationCenter.default.addObserver(
+            forName: ManagedObjectContext.didSaveObjectIDsNotification, object: context, queue: nil
+        ) { _ in print("saved") }
+        context.delete(employee)
+        try stack.saveMainContext()
+        NotificationCenter.default.removeObserver(saves)
+        // end
+        #expect(same == id && controller.fetchedObjects == [])
+    }
+
+    @Test func listsOfTHRCoreData() async throws {
+        let stack = stack()
+        let context = try stack.mainContext
+        for number in 0..<4 { Employee(in: context, number: number, name: "\(number)", wage: Double(number) * 100 - 100) }
+        try stack.saveMainContext()
+        // snippet
+        try context.delete(Employee.self) { $0.wage < 0 }
+        try context.deleteAll(Company.self)
+        let rich = try context.count(Employee.self) { $0.wage > 100 }
+        try await stack.saveBackgroundContext()
+
+        let results = try FetchedResultsController(FetchRequest<Employee>().inDefaultOrder(), in: context)
+        results.onChange = { changes in print(changes.objects.count) }
+        results.onInvalidation = { print("everything is new") }
+        try results.performFetch()
+
+        let source = try ListDataSource(FetchRequest<Employee>().inDefaultOrder(), in: context, view: RecordingList()) { cell, employee in
+            cell.text = employee.name
+        }
+        source.cellIdentifier = { $0.wage > 100 ? "rich" : "plain" }
+        try source.startVending()
+        // end
+        #expect(rich == 1 && results.fetchedObjects?.map(\.number) == [1, 2, 3])
+        #expect(source.view.lines == [": 1, 2, 3"])
+    }
+
+    @Test func listsOfVICoreDataManager() throws {
+        let stack = stack()
+        Employee(in: try stack.mainContext, number: 1, name: "Ada", wage: 2, company: try stack.mainContext.upsert(Company.self, key: "ACME"))
+        try stack.saveMainContext()
+        // snippet
+        let dropped = try stack.beginTransaction()
+        Employee(in: dropped.context, number: 9)
+        dropped.drop()
+
+        let paid = try stack.mainContext.first(Employee.self) { $0.wage > 0 }
+        let source = try ListDataSource(
+            FetchRequest<Employee>().inDefaultOrder(), in: stack.mainContext, sectionedBy: "company.name", cacheName: "staff", view: RecordingList()
+        ) { cell, employee in cell.text = employee.name }
+        source.onSelectionChange = { employee in print(employee?.name ?? "none") }
+        source.onHasResultsChange = { hasResults in print(hasResults) }
+        try source.startVending()
+        source.selectRow(at: [0, 0])
+        // end
+        #expect(paid?.number == 1 && source.selectedObject === paid && source.view.lines == ["ACME: Ada"])
+    }
+
+    @Test func vendorsOfOGCoreDataStack() throws {
+        func bundled() throws -> DataStack {
+            // snippet
+            let stack = DataStack(bundle: .main, classes: [Company.self, Employee.self])
+            try stack.configure { $0.persistentStoreDescriptions = [.inMemory()] }
+            // end
+            return stack
+        }
+        #expect(throws: HornbeamError.self) { try bundled().container }
+        let context = try stack().mainContext
+        // snippet
+        Employee(in: context, number: 4)
+        let unpaid = try context.fetch(Employee.self) { $0 = $0.where { $0.wage == 0 } }
+        try context.delete(Employee.self) { $0.number > 100 }
+
+        let source = try ListDataSource(FetchRequest<Employee>().sorted(by: \.number), in: context, view: RecordingList()) { cell, employee in
+            cell.text = employee.name
+        }
+        try source.startVending()       // vending = YES
+        source.stopVending()            // vending = NO
+        print(source.results.sections.count)
+        // end
+        #expect(unpaid.map(\.number) == [4] && source.view.lines.count == 1)
+    }
+
+    @Test func modelOfTheProgrammingGuide() throws {
+        // snippet
+        let model = try ManagedObjectModel {
+            Entity("Person", abstract: true) { Attribute<String>("name", minimumLength: 1) }
+            Entity("Runner", parent: "Person") {
+                AttributeDescription("age", .integer64, default: 0, rules: [ValidationRule("SELF >= 0", warning: "An age is not negative.")])
+                ToMany("runs", to: "Run", inverse: "runner", deleteRule: .cascade)
+                FetchedPropertyDescription("namesakes", entity: "Runner", where: "name == $FETCH_SOURCE.name")
+            }
+            Entity("Run") {
+                Attribute<Date>("date")
+                ToOne("runner", to: "Runner", inverse: "runs")
+            }
+            FetchRequestTemplate("runsSince", entity: "Run", predicate: "date >= $DATE")
+            Configuration("Local", ["Runner", "Run"])
+        }
+        let request: FetchRequest<ManagedObject> = try model.fetchRequest(fromTemplate: "runsSince", substituting: ["DATE": .date(.distantPast)])
+
+        let container = try PersistentContainer.inMemory(model: model)
+        let runs = try container.write { context in
+            let runner = try context.insert(entityNamed: "Runner")
+            try runner.setValue("Ada", forKey: "name")
+            let run = try context.insert(entityNamed: "Run")
+            try run.setValue(Date(), forKey: "date")
+            try run.setValue(runner, forKey: "runner")
+            return try context.count(request)
+        }
+        // end
+        #expect(runs == 1)
     }
 }

@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     /// The permanent key of a new object; nil if its store is known only at the save, or assigns keys at the save.
     private func newPermanentKey(in scope: EntityScope) -> UInt64? {
         let stack = persistentStoreCoordinator.stack
-        guard parent == nil, stack.insertsIntoOnlyStore, scope.slot == .first, let store = stack.only else { return nil }
+        guard parent == nil, let slot = stack.slotOfAllInserts, scope.slot == slot, let store = stack[slot]?.store else { return nil }
         // If this fails, the object gets a temporary ID, and the save reports the error.
         return try? store.newKeyUnlessCustom()
     }

@@ -49,7 +49,11 @@ extension ManagedObjectContext {
     ///
     /// - Throws: `readOnly` or `saveFailed` if no store accepts an object.
     func assignStoresToNewObjects(in stack: StoreStack) throws {
-        if stack.insertsIntoOnlyStore { return }
+        if let slot = stack.slotOfAllInserts {
+            // A removed store may have been the one of an object.
+            if stack.only == nil { for object in tracker.objects.all where needsStore(object) { move(object, into: slot) } }
+            return
+        }
         var placed: Set<ManagedObject> = []
         for object in tracker.objects.all where needsStore(object) && !placed.contains(object) {
             var group = NewObjectGroup(of: object, in: self)

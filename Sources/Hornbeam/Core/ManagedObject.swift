@@ -45,6 +45,7 @@ nonisolated open class ManagedObject {
     ///
     /// The class must be bound to exactly one entity that is not abstract, and a store must be open; anything else is a programmer
     /// error. `context.insert(_:)` throws instead.
+    @discardableResult
     public convenience init(context: ManagedObjectContext) {
         do {
             self.init(try context.birthOfNewObject(of: Self.self))

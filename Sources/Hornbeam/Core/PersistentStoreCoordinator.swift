@@ -31,6 +31,8 @@ public final class PersistentStoreCoordinator: Sendable {
         /// The identifiers of all stores so far, by slot.
         var identifiers: [UUID] = []
         var stack = StoreStack([])
+        /// The threads that are closing stores.
+        var closers: [ObjectIdentifier] = []
     }
 
     /// A coordinator without stores.
@@ -201,6 +203,7 @@ public final class PersistentStoreCoordinator: Sendable {
         if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
         let entry: StoreEntry? = state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0?.store == store }) else { return nil }
+            state.closers.append(Self.currentThread)
             defer {
                 state.entries[index] = nil
                 var parts = state.stack.parts
@@ -212,16 +215,22 @@ public final class PersistentStoreCoordinator: Sendable {
         guard let entry else {
             throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not in this coordinator.")
         }
-        try entry.end()
+        do {
+            defer { endClosing() }
+            try entry.end()
+        }
         post(Self.storesDidChangeNotification, StoresChange(removed: [store]))
     }
 
-    /// Removes all stores. Contexts must not be used until stores are added again (PSC-3).
+    /// Removes all stores. Contexts must not be used until stores are added again (PSC-3). If another thread is closing stores, waits until they are
+    /// closed.
     ///
-    /// - Throws: The first error of closing a store. Saved data is not affected.
+    /// - Throws: The first error of closing a store, in the call that closes it. Saved data is not affected.
     public func close() throws {
         try requireOutsideBatchHandler()
+        let thread = Self.currentThread
         let entries = state.withLock { state in
+            state.closers.append(thread)
             let entries = state.entries.compactMap(\.self)
             state.entries = state.entries.map { _ in nil }
             set(state.stack.parts.map { _ in nil }, in: &state)
@@ -232,7 +241,20 @@ public final class PersistentStoreCoordinator: Sendable {
             do { try entry.end() } catch { return error }
             return nil
         }
+        endClosing()
+        // A custom store may call this while it is closed by this thread.
+        state.wait { state in state.closers.allSatisfy { $0 == thread } ? () : nil }
         if let failure = failures.first { throw failure }
+    }
+
+    private static var currentThread: ObjectIdentifier { ObjectIdentifier(Thread.current) }
+
+    private func endClosing() {
+        let thread = Self.currentThread
+        state.withLock { state in
+            if let index = state.closers.lastIndex(of: thread) { state.closers.remove(at: index) }
+        }
+        state.monitor.signalAll(.progress)
     }
 
     /// - Throws: `unsupportedRequest` if called in the handler of a batch insert.

@@ -4,7 +4,8 @@ internal import HornbeamModel
 // New documents. A document is made under a temporary name, locked, and renamed when it is complete and durable.
 
 extension DocumentPackage {
-    /// Makes a new document, and returns it locked: `fill` writes the saved store. After an error there is no document at the URL.
+    /// Makes a new document, and returns it locked: `fill` writes the saved store. After an error there is no document at the URL, unless the disk also
+    /// refuses to remove a complete one.
     static func make(at url: URL, _ fill: (URL) throws -> Void) throws -> DocumentPackage {
         guard !DocumentFiles.exists(url) else {
             throw HornbeamError(

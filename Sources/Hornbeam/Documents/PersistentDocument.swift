@@ -76,9 +76,10 @@ public final class PersistentDocument {
         try self.init(opening: url, model: ManagedObjectModel(for: classes), classes: classes)
     }
 
-    /// Creates an empty document, and opens it. The document exists only when it is complete and durable.
+    /// Creates an empty document, and opens it. The document exists only when it is complete.
     ///
-    /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of creating a store.
+    /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of creating a store. Then there is no document, unless the disk also
+    ///   refuses to remove a complete one.
     public static func create(at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws -> PersistentDocument {
         let package = try DocumentPackage.make(at: url) { store in
             try PersistentContainer.open(at: store, model: model, classes: classes).close()

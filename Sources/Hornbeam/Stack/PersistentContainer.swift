@@ -130,7 +130,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Closes the stores. Contexts must not be used afterwards.
+    /// Closes the stores. Contexts must not be used afterwards. A second call waits until the stores are closed.
     ///
     /// - Throws: The first error of closing a store. Saved data is not affected.
     public func close() throws { try persistentStoreCoordinator.close() }

@@ -52,6 +52,8 @@ final class Lifecycle: Sendable {
     private struct State {
         var table = Table()
         var failure: EngineError?
+        /// True when the closing has ended, with or without an error: the files are no longer used.
+        var isReleased = false
     }
 
     private let path: String
@@ -98,6 +100,15 @@ final class Lifecycle: Sendable {
         let isNext = apply(.end)
         assert(isNext, "A store is closed once, after its last checkpoint.")
     }
+
+    /// The closing has ended; threads that wait for it go on.
+    func release() {
+        state.withLock { $0.isReleased = true }
+        state.monitor.signalAll(.progress)
+    }
+
+    /// Waits until the thread that closes the store has ended.
+    func waitUntilReleased() { state.wait { $0.isReleased ? () : nil } }
 
     private func apply(_ event: Event) -> Bool {
         state.withLock { state in

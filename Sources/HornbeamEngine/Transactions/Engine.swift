@@ -317,7 +317,7 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Existing snapshots remain readable.
     ///
-    /// The engine writes nothing after the call; later commits throw `closed`. A call while another thread closes the store returns at once.
+    /// The engine writes nothing after the call; later commits throw `closed`. A call while another thread closes the store waits until it is closed.
     /// Throws `durabilityLost`, and removes nothing, when the store's files were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
@@ -328,7 +328,8 @@ package final class Engine: Sendable {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
-        guard lifecycle.close() else { return }
+        guard lifecycle.close() else { return lifecycle.waitUntilReleased() }
+        defer { lifecycle.release() }
         let (log, lock) = state.withLock { state in
             defer { (state.log, state.lock) = (nil, nil) }
             return (state.log, state.lock)

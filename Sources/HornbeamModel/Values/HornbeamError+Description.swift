@@ -1,7 +1,7 @@
 public import Foundation
 
 extension HornbeamError: CustomStringConvertible {
-    /// The code, the message, the cause, and each detail on a line of its own. Contains no
+    /// The code with its name, the message, the cause, and each detail on a line of its own. Contains no
     /// user data.
     public var description: String { text(withData: false) }
 
@@ -9,7 +9,7 @@ extension HornbeamError: CustomStringConvertible {
     public var expandedDescription: String { text(withData: true) }
 
     private func text(withData: Bool) -> String {
-        var text = "Error \(code.rawValue)"
+        var text = "Error \(code.rawValue) (\(code))"
         if let entity, let key {
             text += " at \(entity).\(key)"
         } else if let name = entity ?? key {

@@ -27,8 +27,8 @@ internal import HornbeamThreads
     package let only: Store?
     /// The same store, if it is writable.
     let onlyWritable: Store?
-    /// True when all new objects are inserted into the store in the first slot.
-    package let insertsIntoOnlyStore: Bool
+    /// The slot of all new objects, if one store holds all entities and there is no other one now.
+    package let slotOfAllInserts: StoreSlot?
     /// The slot of the store, if there is no other one now.
     package let slotOfLoneStore: StoreSlot?
     /// That store, without reference counting, for the check before each read.
@@ -41,9 +41,10 @@ internal import HornbeamThreads
         self.parts = parts
         only = parts.count == 1 ? parts[0]?.store : nil
         onlyWritable = parts.count == 1 && parts[0]?.isReadOnly == false ? only : nil
-        insertsIntoOnlyStore = only != nil && parts[0]?.entities == nil
         let slots = parts.indices.filter { parts[$0] != nil }
-        slotOfLoneStore = slots.count == 1 ? StoreSlot(slots[0]) : nil
+        let slotOfLoneStore = slots.count == 1 ? StoreSlot(slots[0]) : nil
+        self.slotOfLoneStore = slotOfLoneStore
+        slotOfAllInserts = slots.count == 1 && parts[slots[0]]?.entities == nil ? slotOfLoneStore : nil
         unsafe loneStore = slots.count == 1 ? unsafe parts[slots[0]].map { unsafe .passUnretained($0.store) } : nil
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }

@@ -54,6 +54,29 @@ import Testing
         try again.close()
     }
 
+    @Test("each close returns when the store can be opened again, whichever thread closes it", arguments: 0..<20 as Range<UInt64>)
+    func secondCloseWaits(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let preemptions = (0..<4).map { _ in
+            Schedule.Preemption(point: Int.random(in: 0..<300, using: &random), target: Int.random(in: 0..<2, using: &random))
+        }
+        let interleaving = Interleaving(Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random)))
+        let disk = SimulatedDisk()
+        let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: options())
+        _ = try fill(engine)
+        let counts = Guarded<[Int]>([])
+        let parts = (0..<2).map { thread in
+            Interleaving.Part("\(thread)") {
+                try engine.close()
+                counts.withLock { $0.append(disk.operationCount) }
+            }
+        }
+        let result = interleaving.run(parts)
+        #expect(result.stopReason == nil && result.failures.isEmpty, "seed \(seed): \(result.failures)")
+        #expect(counts.withLock { Set($0) } == [disk.operationCount], "seed \(seed): written after a close")
+        try Engine.open("s.hornbeam", fileSystem: disk, options: options()).close()
+    }
+
     @Test("threads that commit, checkpoint, compact and tend the store write nothing after another one has closed it")
     func closingBesideOthers() throws {
         for round in 0..<40 {

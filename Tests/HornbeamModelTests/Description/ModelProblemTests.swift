@@ -212,15 +212,15 @@ import Testing
         #expect(error?.details.count == 4)
         #expect(
             error?.description == """
-                Error 9001 at Book: The model has 4 problems: The parent entity “Thing” of “Book” is not in the model. \
+                Error 9001 (invalidModel) at Book: The model has 4 problems: The parent entity “Thing” of “Book” is not in the model. \
                 The property name “self” of “Book” is reserved, because every managed object has a member of that name: \
                 choose another, such as “bookSelf”. “Book.author” leads to the entity “Writer”, which is not in the model. \
                 … (all of them are among the details)
-                  - Error 9001 at Book: The parent entity “Thing” of “Book” is not in the model.
-                  - Error 9001 at Book.self: The property name “self” of “Book” is reserved, because every managed object \
+                  - Error 9001 (invalidModel) at Book: The parent entity “Thing” of “Book” is not in the model.
+                  - Error 9001 (invalidModel) at Book.self: The property name “self” of “Book” is reserved, because every managed object \
                 has a member of that name: choose another, such as “bookSelf”.
-                  - Error 9001 at Book.author: “Book.author” leads to the entity “Writer”, which is not in the model.
-                  - Error 9001 at Author.name: A uniqueness constraint of “Author” names “name”, which it does not have.
+                  - Error 9001 (invalidModel) at Book.author: “Book.author” leads to the entity “Writer”, which is not in the model.
+                  - Error 9001 (invalidModel) at Author.name: A uniqueness constraint of “Author” names “name”, which it does not have.
                 """)
     }
 

@@ -42,20 +42,20 @@ final class Truck: Vehicle {
             _ = try PersistentContainer(name: "x", model: model, classes: [Misfit.self, Nowhere.self])
         })
         #expect(error.description == """
-            Error 1560: There are 8 errors; each of them is among the details.
-              - Error 9005 at Misfit.name: The class Misfit does not fit: it is integer64 in the class and string in the model.
-              - Error 9005 at Misfit.title: The class Misfit does not fit: it is required in the model, and the class declares an \
+            Error 1560 (multipleErrors): There are 8 errors; each of them is among the details.
+              - Error 9005 (unboundClass) at Misfit.name: The class Misfit does not fit: it is integer64 in the class and string in the model.
+              - Error 9005 (unboundClass) at Misfit.title: The class Misfit does not fit: it is required in the model, and the class declares an \
             optional type.
-              - Error 9005 at Misfit.rating: The class Misfit does not fit: it may be nil in the model, and the class declares a \
+              - Error 9005 (unboundClass) at Misfit.rating: The class Misfit does not fit: it may be nil in the model, and the class declares a \
             type without nil.
-              - Error 9005 at Misfit.owner: The class Misfit does not fit: it is to many in the class and to one in the model.
-              - Error 9005 at Misfit.size: The class Misfit does not fit: it is a relationship in the class and an attribute in \
+              - Error 9005 (unboundClass) at Misfit.owner: The class Misfit does not fit: it is to many in the class and to one in the model.
+              - Error 9005 (unboundClass) at Misfit.size: The class Misfit does not fit: it is a relationship in the class and an attribute in \
             the model.
-              - Error 9005 at Misfit.nmae: The class Misfit does not fit: the entity has no property of that name (did you mean \
+              - Error 9005 (unboundClass) at Misfit.nmae: The class Misfit does not fit: the entity has no property of that name (did you mean \
             “name”?).
-              - Error 9005: The model has no entity for the class Nowhere. Override `entityName` in the class, or name the class \
+              - Error 9005 (unboundClass): The model has no entity for the class Nowhere. Override `entityName` in the class, or name the class \
             in the entity.
-              - Error 9005 at Misfit.owner: The class Misfit does not fit: the relationship leads to objects of Owner, which are of \
+              - Error 9005 (unboundClass) at Misfit.owner: The class Misfit does not fit: the relationship leads to objects of Owner, which are of \
             class ManagedObject, not Department. Name Department in `classes` when the container is made.
             """)
     }

@@ -23,7 +23,7 @@ import Testing
         let container = try PersistentContainer(name: "x", model: Parity.model(), classes: Parity.classes)
         let error = hornbeamError { _ = try container.newContext().fetch(FetchRequest<PEntity>()) }
         #expect(error?.description == """
-            Error 9110: No store is open. Call loadPersistentStores() first, and use no context after close().
+            Error 9110 (closed): No store is open. Call loadPersistentStores() first, and use no context after close().
             """)
     }
 
@@ -52,7 +52,7 @@ import Testing
             let coordinator = container.persistentStoreCoordinator
             let error = hornbeamError { try coordinator.addPersistentStore(PersistentStoreDescription(url: copy)) }
             #expect(error?.description == """
-                Error 134091: The coordinator already has a store with the identifier of B.hornbeam: the same store, or \
+                Error 134091 (unsupportedRequest): The coordinator already has a store with the identifier of B.hornbeam: the same store, or \
                 a copy. Use a separate container for a copy.
                 """)
             #expect(coordinator.persistentStores.count == 1)

@@ -104,7 +104,7 @@ import Testing
         let project = context.project("p")
         let error = hornbeamError { try context.save() }
         #expect(error?.description == """
-            Error 134030 at Project: No store accepts new objects of Project: no store's configuration has the entity. Add a store \
+            Error 134030 (saveFailed) at Project: No store accepts new objects of Project: no store's configuration has the entity. Add a store \
             for writing whose configuration has Project.
             """)
         let work = try coordinator.addPersistentStore(StorePair.description(kinds.1, "Work"))

@@ -62,4 +62,44 @@ import Testing
         #expect(try await container.read { try $0.count(FetchRequest<Employee>()) } == 1)
         await #expect(throws: Refusal.self) { try await container.write { _ in throw Refusal() } }
     }
+
+    @Test("CON-6: a body may end with a new object, with one statement or several; one with a result returns it", arguments: StoreKind.allCases)
+    func bodiesThatEndWithNewObjects(kind: StoreKind) async throws {
+        let container = try Shelves.stack(kind).container
+        func write() throws {
+            try container.write { ShelfAuthor(in: $0, name: "a") }
+            try container.write { context in
+                ShelfAuthor(in: context, name: "b")
+                ShelfAuthor(in: context, name: "c")
+            }
+            try container.write { ShelfAuthor(context: $0).name = "d" }
+            try container.write { Shelves.book(1, in: $0) }
+            let id = try container.write { ShelfAuthor(in: $0, name: "e").objectID }
+            #expect(!id.isTemporaryID)
+        }
+        try write()
+        try await container.write { ShelfAuthor(in: $0, name: "f") }
+        try await container.write { context in
+            ShelfAuthor(in: context, name: "g")
+            ShelfAuthor(in: context, name: "h")
+        }
+        let count = try await container.write { context in
+            ShelfAuthor(in: context, name: "i")
+            return try context.count(ShelfAuthor.self)
+        }
+        #expect(count == 9)
+        #expect(try await container.read { try $0.fetch(ShelfAuthor.self).map(\.name).sorted().joined() } == "abcdefghi")
+    }
+
+    @Test("CON-8: a transaction of a stack may end with a new object; one with a result returns it", arguments: StoreKind.allCases)
+    @MainActor func transactionsThatEndWithNewObjects(kind: StoreKind) async throws {
+        let stack = try Shelves.dataStack(kind)
+        try await stack.transaction { ShelfAuthor(in: $0, name: "a") }
+        try await stack.transaction { context in
+            ShelfAuthor(in: context, name: "b")
+            ShelfAuthor(context: context).name = "c"
+        }
+        let count = try await stack.transaction { try $0.count(ShelfAuthor.self) }
+        #expect(try count == 3 && stack.mainContext.count(ShelfAuthor.self) == 3)
+    }
 }
