@@ -14,8 +14,8 @@ struct LimitedSuite {
     /// With fewer rows, the limit would be near the memory that a process without a store takes.
     private static let rows = 10_000_000
     private static let saves = 300
-    /// The events that each look-up step reads, three times: other ones each time.
-    private static let picks = 20_000
+    /// The events that each lookup step reads, three times: other ones each time.
+    private static let picks = 5_000
 
     static var rowsOfTable: [Row] {
         shares.flatMap { share in

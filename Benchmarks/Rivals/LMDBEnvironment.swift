@@ -8,16 +8,17 @@ func lmdb(_ status: Int32) throws {
 
 /// A store of LMDB in one file, with its default durability: a commit is on the medium when it returns.
 final class LMDBEnvironment {
-    static let settings = "LMDB: C API, default durability, map of 8 GiB, sorted bulk inserts with MDB_APPEND"
+    static let settings = "LMDB: C API, default durability, map of 8 GiB, sorted bulk inserts with MDB_APPEND, MDB_NORDAHEAD where memory is limited"
     let environment: OpaquePointer
 
-    init(path: String) throws {
+    /// - Parameter readsAhead: False for data that do not fit into memory, as LMDB's documentation recommends.
+    init(path: String, readsAhead: Bool = true) throws {
         var environment: OpaquePointer?
         try lmdb(mdb_env_create(&environment))
         self.environment = environment!
         try lmdb(mdb_env_set_mapsize(self.environment, 8 << 30))
         try lmdb(mdb_env_set_maxdbs(self.environment, 4))
-        try lmdb(mdb_env_open(self.environment, path, UInt32(MDB_NOSUBDIR), 0o644))
+        try lmdb(mdb_env_open(self.environment, path, UInt32(MDB_NOSUBDIR | (readsAhead ? 0 : MDB_NORDAHEAD)), 0o644))
     }
 
     func close() { mdb_env_close(environment) }

@@ -15,7 +15,7 @@ final class LMDBEvents: EventContestant {
 
     /// LMDB uses the kernel's page cache, so it has no memory to limit.
     init(path: String, poolBytes: Int) throws {
-        store = try LMDBEnvironment(path: path)
+        store = try LMDBEnvironment(path: path, readsAhead: poolBytes >= 1 << 30)
         rows = try store.open("event", MDB_INTEGERKEY)
         index = try store.open("uid")
     }
