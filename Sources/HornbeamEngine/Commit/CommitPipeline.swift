@@ -14,8 +14,8 @@ import HornbeamThreads
 import Synchronization
 
 final class CommitPipeline: Sendable {
-    /// An executed transaction that waits for the log.
-    struct Commit {
+    /// An executed transaction that waits for the log. A class, because the loops over a batch would copy the fields of a structure.
+    final class Commit: Sendable {
         let version: StoreVersion
         let payload: [UInt8]
         /// True if the transaction removes more entries than it adds.
@@ -28,7 +28,22 @@ final class CommitPipeline: Sendable {
         let born: [UInt32]
         let published: (@Sendable (TransactionNumber) -> Void)?
         /// Earlier transactions of the same version, in order.
-        var earlier: [EndedTransaction] = []
+        let earlier: [EndedTransaction]
+
+        init(
+            version: StoreVersion, payload: [UInt8], frees: Bool, needsSync: Bool, syncWithin: UInt64, retired: [RetiredFrame], born: [UInt32],
+            published: (@Sendable (TransactionNumber) -> Void)?, earlier: [EndedTransaction] = []
+        ) {
+            self.version = version
+            self.payload = payload
+            self.frees = frees
+            self.needsSync = needsSync
+            self.syncWithin = syncWithin
+            self.retired = retired
+            self.born = born
+            self.published = published
+            self.earlier = earlier
+        }
 
         /// Appends the log records of the transaction and of the earlier ones.
         func addRecords(to records: inout [TransactionRecord]) {

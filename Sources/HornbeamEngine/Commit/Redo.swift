@@ -31,6 +31,9 @@ struct Redo {
     /// A transaction with more bytes of redo is always attached, even if its nodes need more bytes.
     static let bytesMax = 64 << 20
 
+    /// The redo of a save of a few objects fits without a further allocation.
+    init() { bytes.reserveCapacity(1 << 10) }
+
     mutating func abandon() {
         bytes = []
         isAbandoned = true

@@ -10,8 +10,7 @@ import Synchronization
     let pool: FramePool
     /// The number of the transaction. Nodes that it made may be changed in place.
     let birth: UInt64
-    /// Temporary memory for building nodes.
-    let scratch: Page
+    private var scratchPage: Page?
     private(set) var born: [UInt32] = []
     private(set) var bornInner: [UInt32] = []
     /// Frames of nodes and cached pages that the transaction replaced. Other versions may still need them.
@@ -27,10 +26,22 @@ import Synchronization
     init(pool: FramePool, birth: UInt64) {
         self.pool = pool
         self.birth = birth
-        unsafe scratch = Page(.allocate(byteCount: pool.pageSize, alignment: 4096))
+        // A small transaction replaces a few nodes.
+        born.reserveCapacity(NodeLedger.fewNodes)
+        retired.reserveCapacity(NodeLedger.fewNodes)
     }
 
-    deinit { unsafe scratch.base.deallocate() }
+    private static let fewNodes = 8
+
+    deinit { unsafe scratchPage?.base.deallocate() }
+
+    /// Temporary memory for building nodes. Most small transactions rebuild none, so it is allocated at the first use.
+    var scratch: Page {
+        if let scratchPage { return scratchPage }
+        let page = unsafe Page(.allocate(byteCount: pool.pageSize, alignment: 4096))
+        scratchPage = page
+        return page
+    }
 
     func allocate() throws(EngineError) -> UInt32 {
         if let frame = spare.popLast() {
@@ -82,16 +93,18 @@ import Synchronization
     /// Retires a node that the transaction made.
     func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
 
-    /// Copies a node. Copies hints one by one with atomic loads, since readers write them concurrently.
+    /// Copies a node, without the free bytes between the arrays and the heap of a slotted node. Copies hints one by one with atomic loads, since
+    /// readers write them concurrently.
     private static func copyNode(_ source: Page, to target: Page) {
-        guard source.kind == NodeKind.inner.rawValue else {
-            return target.copy(source.limit, from: source, at: 0, to: 0)
-        }
-        let capacity = source.capacity
-        let links = Page.headerSize + 8 * capacity
-        let slots = links + SlottedNode.linkSize * capacity
+        if source.kind == NodeKind.tableLeaf.rawValue { return target.copy(source.limit, from: source, at: 0, to: 0) }
+        let arrays = SlottedNode(source).arraysEnd
+        let heap = source.heapStart
+        target.copy(source.limit - heap, from: source, at: heap, to: heap)
+        guard source.kind == NodeKind.inner.rawValue else { return target.copy(arrays, from: source, at: 0, to: 0) }
+        let links = Page.headerSize + 8 * source.capacity
+        let slots = links + SlottedNode.linkSize * source.capacity
         target.copy(links, from: source, at: 0, to: 0)
-        target.copy(source.limit - slots, from: source, at: slots, to: slots)
+        target.copy(arrays - slots, from: source, at: slots, to: slots)
         // The number of bytes of each copy is a constant, so the compiler emits two move instructions.
         for link in 0..<source.count {
             let link = links + SlottedNode.linkSize * link

@@ -34,7 +34,7 @@ struct SlottedNode {
 
     var count: Int { page.count }
     private var linksStart: Int { Page.headerSize + 8 * page.capacity }
-    private var arraysEnd: Int { slotsStart + SlottedNode.slotSize * page.capacity }
+    var arraysEnd: Int { slotsStart + SlottedNode.slotSize * page.capacity }
     private static func entrySize(inner: Bool) -> Int { 8 + slotSize + (inner ? linkSize : 0) }
 
     /// Formats an empty node.

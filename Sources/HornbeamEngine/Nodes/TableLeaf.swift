@@ -183,7 +183,8 @@ struct TableLeaf {
         return true
     }
 
-    private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer) {
+    /// Writes a cell. `room` is the heap that a variable cell may reuse: the bytes of the cell that it replaces.
+    private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer, reusing room: (start: Int, length: Int) = (0, 0)) {
         let column = column(i)
         assert(column.kind == row.kind(i).rawValue, "A row has the kinds of its table's columns.")
         let isNull = row.isNull(i)
@@ -193,7 +194,9 @@ struct TableLeaf {
         } else if column.kind == ColumnKind.bytes.rawValue {
             guard !isNull else { return page.store(UInt32(0), at: cellOffset(column, slot)) }
             let cell = row.cell(i)
-            let start = page.pushHeap(cell.length)
+            let reuses = room.length > 0 && cell.length <= room.length
+            let start = reuses ? room.start : page.pushHeap(cell.length)
+            if reuses { page.heapGarbage -= cell.length }
             page.copy(row.bytes(i), to: start)
             page.store(UInt16(start), at: cellOffset(column, slot))
             page.store(
@@ -206,14 +209,24 @@ struct TableLeaf {
         }
     }
 
-    /// Replaces a row in place. False if the heap has no room.
+    /// Replaces a row in place. Variable cells that are not longer than before use the same bytes of the heap. False if the heap has no room for the
+    /// others.
     func replace(_ slot: Int, _ row: RowBuffer) -> Bool {
         assert(slot < count, "A leaf has the row that is replaced.")
-        guard page.heapStart - arraysEnd >= row.variableBytes else { return false }
+        var needed = 0
+        for i in layout.variableColumns where !row.isNull(i) && row.cell(i).length > heapRange(i, slot).length { needed += row.cell(i).length }
+        guard page.heapStart - arraysEnd >= needed else { return false }
         page.heapGarbage += heapBytes(slot..<slot + 1)
         assert(page.heapGarbage <= page.limit - page.heapStart, "Dead bytes lie in the heap.")
-        for i in layout.columns.indices { writeCell(i, slot, row) }
+        for i in layout.columns.indices { writeCell(i, slot, row, reusing: heapRange(i, slot)) }
         return true
+    }
+
+    /// The bytes of a variable cell in the heap; none for null and for fixed cells.
+    private func heapRange(_ i: Int, _ slot: Int) -> (start: Int, length: Int) {
+        guard column(i).kind == ColumnKind.bytes.rawValue, !isNull(i, slot) else { return (0, 0) }
+        let cell = variableCell(i, slot)
+        return (cell.start, cell.length)
     }
 
     /// Sets one fixed cell, to null if `cell` is nil.

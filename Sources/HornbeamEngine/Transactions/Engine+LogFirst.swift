@@ -9,6 +9,7 @@ extension Engine {
     func commitLogFirst(
         _ transaction: WriteTransaction, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber? {
+        let core = self.core
         guard transaction.isDeferred, !core.room.state.acceptsOnlyFreeing, core.pool.hasRoom(for: Engine.framesOfDeferredChanges) else { return nil }
         assert(transaction.ended.isEmpty && transaction.ledger.newBlobs.isEmpty, "Deferred changes are those of one small transaction.")
         let payload = transaction.redo.bytes

@@ -461,7 +461,8 @@ package final class WriteTransaction {
             trees[position] = TreeRecord(id: id, name: old.name, root: editor.root, layouts: editor.layouts)
         }
         if !dropped.isEmpty { trees.removeAll { dropped.contains($0.id) } }
-        for (id, name) in created.sorted(by: { $0.key < $1.key }) {
+        let new = created.isEmpty ? [] : created.sorted { $0.key < $1.key }
+        for (id, name) in new {
             guard let editor = editors[id] else { continue }
             trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
         }

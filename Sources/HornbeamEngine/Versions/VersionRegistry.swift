@@ -133,10 +133,13 @@ final class VersionRegistry: Sendable {
         guard end > 0 else { return nodes }
         assert(end <= state.live.count, "Nodes wait for live versions.")
         let holder = state.live[end - 1].version.number.rawValue
-        var free: [RetiredFrame] = []
-        for node in nodes {
-            if node.birth <= holder { state.live[end - 1].waiting.append(node) } else { free.append(node) }
+        let needed = nodes.count { $0.birth <= holder }
+        if needed == 0 { return nodes }
+        if needed == nodes.count, state.live[end - 1].waiting.isEmpty {
+            state.live[end - 1].waiting = nodes
+            return []
         }
-        return free
+        state.live[end - 1].waiting.append(contentsOf: nodes.lazy.filter { $0.birth <= holder })
+        return nodes.filter { $0.birth > holder }
     }
 }

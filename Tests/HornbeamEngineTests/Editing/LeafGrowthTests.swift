@@ -44,6 +44,46 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
+    /// After the reopening, leaves have no free bytes. A text that is not longer than before uses the bytes of the replaced one.
+    @Test func replacedRowsOfPackedLeavesKeepAllTexts() throws {
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .bytes), Column(id: ColumnID(2), kind: .bytes)])
+        let store = try TestStore(pageSize: 4096)
+        func put(_ key: UInt64, _ first: Int?, _ second: Int, _ row: RowBuffer, _ tree: TreeID, _ transaction: WriteTransaction) throws {
+            row.reset()
+            if let first { row.setString(0, String(repeating: "\(key % 10)", count: first)) }
+            row.setString(1, String(repeating: "x", count: second))
+            try transaction.put(row, key: key, in: tree)
+        }
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: layout)
+            let row = RowBuffer(layout: layout)
+            for key in 1...600 as ClosedRange<UInt64> { try put(key, 20, 10, row, tree, transaction) }
+            return tree
+        }
+        let lengths: [(first: Int?, second: Int)] = [(20, 10), (5, 10), (nil, 10), (20, 0), (40, 3), (0, 90)]
+        for round in 0..<3 {
+            try store.reopen()
+            try store.write { transaction in
+                let row = RowBuffer(layout: layout)
+                for key in 1...600 as ClosedRange<UInt64> where Int(key) % 3 <= round {
+                    let (first, second) = lengths[(Int(key) + round) % lengths.count]
+                    try put(key, first, second, row, tree, transaction)
+                }
+            }
+            #expect(try store.engine.check().problems == [])
+        }
+        let table = try store.engine.snapshot().table(tree)
+        for key in 1...600 as ClosedRange<UInt64> {
+            let (first, second) = lengths[(Int(key) + 2) % lengths.count]
+            let found = try table.withRow(key) { row throws(EngineError) in
+                try (row.isNull(0) ? nil : row.bytes(0), row.bytes(1))
+            }
+            let row = try #require(found)
+            #expect(row.0 == first.map { [UInt8](repeating: UInt8(48 + key % 10), count: $0) }, "row \(key)")
+            #expect(row.1 == [UInt8](repeating: 120, count: second), "row \(key)")
+        }
+    }
+
     @Test func aDistantKeyWidensKeysOfAFullLeaf() throws {
         let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed4)])
         let store = try TestStore(pageSize: 16384)
