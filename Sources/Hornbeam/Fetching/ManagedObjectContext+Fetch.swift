@@ -57,7 +57,10 @@ extension ManagedObjectContext {
         try requireNoReadFailures()
         let fetch = try ValidatedFetch(
             request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
-        if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(fetch) }
+        let stack = persistentStoreCoordinator.stack
+        if stack.isIncremental {
+            if stack.queryingStore == nil { try stack.load(fetch) } else { try requireUnpinned() }
+        }
         try advance()
         return fetch
     }

@@ -35,6 +35,8 @@ internal import HornbeamThreads
     private let loneStore: Unmanaged<Store>?  // `parts` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
+    /// The store that answers queries itself, if it is the only one. Beside other stores, Hornbeam finds the results in its rows.
+    package var queryingStore: Store? { only.flatMap { $0.isQuerying ? $0 : nil } }
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
 
     package init(_ parts: [Part?]) {
