@@ -6,7 +6,8 @@ extension PersistentStoreDescription {
     /// A store in a PostgreSQL database.
     ///
     /// ```swift
-    /// let container = try await PersistentContainer.open(.postgres("postgresql:///shop"), for: Author.self, Book.self)
+    /// container.persistentStoreDescriptions = [.postgres("postgresql:///shop")]
+    /// try container.loadPersistentStores()
     /// ```
     /// - Parameters:
     ///   - connection: libpq's connection string or URI. Its parts, such as a password, never appear in errors or in the description's URL.
