@@ -74,9 +74,9 @@ let package = Package(
         .target(
             name: "HornbeamPostgres",
             dependencies: [
-                "Hornbeam", "HornbeamModel", "HornbeamThreads", .target(name: "CPostgres", condition: .when(traits: ["Postgres"])),
+                "Hornbeam", "HornbeamModel", "HornbeamThreads", "CPostgres",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + [.define("Postgres")]),
         .target(name: "HornbeamConformance", dependencies: ["Hornbeam", "HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
@@ -135,7 +135,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "HornbeamPostgresTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamModel", "HornbeamPostgres"],
-            swiftSettings: common),
+            swiftSettings: common + [.define("Postgres")]),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

@@ -13,10 +13,14 @@ public final class PostgresStore: QueryingStore {
         var metadata: [String: PropertyValue] = [:]
         var layout: StoreLayout?
         var keys: [ClosedRange<UInt64>] = []
+        var listeners: [ChangeListener] = []
     }
 
     let pool: ConnectionPool
+    private let connection: String
     private let schema: String
+    /// The identity of this object in the table of saves.
+    let source = UUID()
     private let state = Guarded(State())
 
     /// A store in a schema of a database. Connects when it is opened.
@@ -27,7 +31,13 @@ public final class PostgresStore: QueryingStore {
     ///   - connectionsMax: The maximum number of connections. A call that finds none free waits.
     public init(_ connection: String, schema: String = "public", connectionsMax: Int = 8) {
         pool = ConnectionPool(connection, connectionsMax: max(connectionsMax, 1))
+        self.connection = connection
         self.schema = schema
+    }
+
+    /// A coordinator that is released without `close` leaves the threads of listeners, which end here.
+    deinit {
+        for listener in state.withLock({ $0.listeners }) { listener.stop() }
     }
 
     public var identifier: UUID { state.withLock { $0.identifier } }
@@ -103,7 +113,17 @@ public final class PostgresStore: QueryingStore {
         state.withLock { $0.metadata = metadata }
     }
 
-    public func close() throws { pool.close() }
+    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {
+        let listener = ChangeListener(connection, try layout, source: source, handler)
+        try translated { try listener.start() }
+        state.withLock { $0.listeners.append(listener) }
+    }
+
+    public func close() throws {
+        let listener = state.withLock { $0.listeners.popLast() }
+        listener?.stop()
+        pool.close()
+    }
 
     /// Translates the errors of the server.
     func translated<R>(_ body: () throws -> R) throws -> R {

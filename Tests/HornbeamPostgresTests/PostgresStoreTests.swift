@@ -98,6 +98,70 @@ import Testing
         #expect(try container.newContext().fetch(authors()).map { try $0.value(forKey: "name") } == ["a1", "a0"])
     }
 
+    @Test func serverMakesGroups() throws {
+        let server = try PostgresServer.container()
+        let memory = try PostgresServer.container(.inMemory())
+        for container in [server, memory] {
+            let context = container.newContext()
+            for number in 0 ..< 40 {
+                let author = try context.insert(entityNamed: "Author")
+                try author.setValue(.string("a\(number)"), forKey: "name")
+                if !number.isMultiple(of: 5) { try author.setValue(.int(Int64(number % 4)), forKey: "born") }
+                let book = try context.insert(entityNamed: number.isMultiple(of: 3) ? "Book" : "Song")
+                try book.setValue(.string("z\(number % 7)"), forKey: "title")
+                if number.isMultiple(of: 2) { try book.setValue(author, forKey: "author") }
+            }
+            try context.save()
+        }
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Author")
+        request.propertiesToGroupBy = ["born"]
+        request.propertiesToFetch = [
+            "born", .count(as: "n"), .minimum(of: "name", as: "first"), .maximum(of: "name", as: "last"), .count(of: "born", as: "some"),
+        ]
+        try expectEqual(server, memory, request)
+        request.sortDescriptors = [FetchSort("born", ascending: false)]
+        request.predicate = try FetchPredicate(format: "NOT born == 2")
+        try expectEqual(server, memory, request)
+        var works = FetchRequest<[String: PropertyValue]>(entityName: "Work", sortedBy: [FetchSort("author.born"), FetchSort("title")])
+        works.propertiesToGroupBy = ["title", "author.born"]
+        works.propertiesToFetch = ["author.born", "title", .count(as: "n"), .sum(of: "author.born", as: "sum")]
+        try expectEqual(server, memory, works)
+        works.propertiesToFetch.removeLast()
+        try expectEqual(server, memory, works)
+    }
+
+    private func expectEqual(_ server: PersistentContainer, _ memory: PersistentContainer, _ request: FetchRequest<[String: PropertyValue]>) throws {
+        let results = try [server, memory].map { try $0.newContext().fetch(request) }
+        #expect(results[0] == results[1] && !results[0].isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func savesOfOtherProcessesAreMerged() async throws {
+        let schema = PostgresServer.freshSchema()
+        let (first, second) = (
+            try PostgresServer.container(PostgresServer.description(schema, application: "listening")), try PostgresServer.container(schema)
+        )
+        try fill(first, 3)
+        let (mine, other) = (first.newContext(), second.newContext())
+        let found = try mine.fetch(authors())
+        for round in 0 ..< 3 {
+            // The listener connects again, and reads the save that it has missed.
+            if round == 2 { try killConnections("listening") }
+            let same = try #require(other.fetch(authors("born == 1901")).first)
+            try same.setValue(.string("round \(round)"), forKey: "name")
+            try other.save()
+            while try found[1].value(forKey: "name") != .string("round \(round)") {
+                try await Task.sleep(for: .milliseconds(5))
+                try mine.mergeChanges()
+            }
+        }
+        other.delete(try #require(other.fetch(authors("born == 1902")).first))
+        try other.save()
+        while !found[2].isDeleted {
+            try await Task.sleep(for: .milliseconds(5))
+            try mine.mergeChanges()
+        }
+    }
+
     @Test func anotherModelIsRefused() throws {
         let schema = PostgresServer.freshSchema()
         try PostgresServer.container(schema).close()
@@ -132,12 +196,12 @@ import Testing
     }
 
     /// Ends the connections of the test.
-    private func killConnections() throws {
+    private func killConnections(_ application: String = "killed") throws {
         let psql = Process()
         psql.executableURL = URL(filePath: "/usr/bin/env")
         psql.arguments = [
             "psql", PostgresServer.connection ?? "", "-qAtc",
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'killed'",
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '\(application)'",
         ]
         psql.standardOutput = FileHandle.nullDevice
         try psql.run()

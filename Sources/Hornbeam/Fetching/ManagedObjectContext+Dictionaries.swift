@@ -80,7 +80,11 @@ extension ManagedObjectContext {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchTimer(self)
         if let store = stack.queryingStore {
-            try store.load(fetch)
+            if keys.isEmpty && others.isEmpty {
+                if let groups = try store.answerGroups(fetch) { return groups }
+            } else {
+                try store.load(fetch)
+            }
             try advance()
         }
         let answer = try readingSnapshot().groups(fetch, program, excluding: keys, adding: others)

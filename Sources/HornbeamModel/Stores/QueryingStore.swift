@@ -18,6 +18,10 @@ public protocol QueryingStore: CustomStore {
     /// The members of a to-many relationship of several objects of one entity, and the owners' own rows with all of them in `members`. Called for
     /// prefetching.
     func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow]
+
+    /// Called once after the store was opened. The store calls `handler` on any thread after each save of another process, with its objects. A store
+    /// without announcements does nothing; the saves of other processes are then visible at the next fetch that returns their objects.
+    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws
 }
 
 extension QueryingStore {
@@ -27,6 +31,8 @@ extension QueryingStore {
     public func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow] {
         try owners.flatMap { try rows(for: .members(of: $0, relationship: relationship)) }
     }
+
+    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {}
 
     public func explain(_ query: StoreQuery) throws -> String {
         "fetch \(query.entity.name)\n  by the store" + (query.condition.isComplete ? "" : ": more rows, of which Hornbeam finds the results")
@@ -41,6 +47,8 @@ public struct StoreQuery: Sendable {
         case objects
         /// The answer has the number of objects only.
         case count
+        /// The answer has a dictionary for each group.
+        case groups
     }
 
     /// The expected answer.
@@ -52,6 +60,8 @@ public struct StoreQuery: Sendable {
     public let entity: EntityDescription
     /// The predicate of the request.
     public let condition: StoreCondition
+    /// The groups of a query of the kind `groups`; nil for other kinds, and for groups of another form, which only Hornbeam makes.
+    public let grouping: StoreGrouping?
     /// The keys of objects that are no results. They are excluded before offset and limit apply.
     public let excludedKeys: Set<UInt64>
 
@@ -60,6 +70,7 @@ public struct StoreQuery: Sendable {
         request = fetch.request
         entity = fetch.entity
         condition = StoreCondition(fetch.request.predicate)
+        grouping = kind == .groups ? StoreGrouping(fetch.request) : nil
         excludedKeys = keys
     }
 
@@ -73,6 +84,8 @@ public enum StoreAnswer: Sendable {
     case objects([CustomStoreKey], rows: [CustomStoreRow])
     /// The number of results.
     case count(Int)
+    /// The groups in their order: for each the values of the grouping's columns, in their order.
+    case groups([[PropertyValue]])
 }
 
 /// Refuses a save because rows changed since they were read, or because other rows have its unique values.

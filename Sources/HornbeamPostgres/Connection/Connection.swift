@@ -109,6 +109,25 @@ internal import Glibc
         do { _ = try execute(Statement("ROLLBACK")) } catch { isUsable = false }
     }
 
+    /// Waits until the server has sent a notification. Returns false if there was none in the given time.
+    func waitForNotification(milliseconds: Int32) throws(PostgresError) -> Bool {
+        // Results of statements can have brought notifications too.
+        if takeNotifications() { return true }
+        var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        if unsafe poll(&descriptor, 1, milliseconds) == 0 { return false }
+        guard unsafe PQconsumeInput(handle) == 1 else { throw failure() }
+        return takeNotifications()
+    }
+
+    private func takeNotifications() -> Bool {
+        var isNotified = false
+        while let notification = unsafe PQnotifies(handle) {
+            unsafe PQfreemem(notification)
+            isNotified = true
+        }
+        return isNotified
+    }
+
     // MARK: Messages
 
     private var lastMessage: String { unsafe Self.firstLine(PQerrorMessage(handle)) }

@@ -14,6 +14,9 @@ extension PostgresStore {
             guard let statement = try translator.exactCount() else { return nil }
             let result = try withConnection { try $0.execute(statement) }
             return .count(result.value.flatMap { Int($0) } ?? 0)
+        case .groups:
+            guard let grouping = query.grouping, let (columns, statement) = try translator.exactGroups(grouping) else { return nil }
+            return .groups(try columns.rows(try withConnection { try $0.execute(statement) }))
         }
     }
 

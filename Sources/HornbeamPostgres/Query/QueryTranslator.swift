@@ -35,6 +35,42 @@ struct QueryTranslator {
         return Statement(sql, condition.parameters.values)
     }
 
+    /// The statement that makes groups; nil if SQL makes other ones.
+    mutating func exactGroups(_ grouping: StoreGrouping) throws -> (GroupColumns, Statement)? {
+        guard let test = condition.exact(StoreCondition(request.predicate), of: entity, "t") else { return nil }
+        var columns = GroupColumns()
+        for column in grouping.columns {
+            guard columns.add(column.value, value(of: column.value)) else { return nil }
+        }
+        var keys: [String] = []
+        var order: [String] = []
+        for key in grouping.keys {
+            guard let value = condition.value(key, of: entity, "t"), GroupColumns.isKey(value.type) else { return nil }
+            keys.append(value.sql)
+        }
+        for sort in request.sortDescriptors {
+            guard let value = condition.value(sort.keyPath.split(separator: ".").map(String.init), of: entity, "t") else { return nil }
+            guard value.type != .string || sort.comparison == .standard else { return nil }
+            let collation = [.string, .uri].contains(value.type) ? " COLLATE \"C\"" : ""
+            order.append(value.sql + collation + (sort.isAscending ? " ASC NULLS FIRST" : " DESC NULLS LAST"))
+        }
+        let table = try layout.table(of: entity.name)
+        let filter = filter(test)
+        let sql = """
+            SELECT \(columns.sql) FROM \(table.name) t\(condition.joins)\(filter) GROUP BY \(keys.joined(separator: ", ")) \
+            ORDER BY \((order + ["min(t._id)"]).joined(separator: ", "))
+            """
+        return (columns, Statement(sql, condition.parameters.values))
+    }
+
+    private mutating func value(of column: StoreGrouping.Value) -> ConditionTranslator.Value? {
+        switch column {
+        case .count: nil
+        case .key(let path), .countOf(let path), .minimum(let path), .maximum(let path), .sum(let path), .average(let path):
+            condition.value(path, of: entity, "t")
+        }
+    }
+
     /// The statement that reads the results and perhaps more rows.
     mutating func superset() throws -> (RowReader, Statement) {
         let test = condition.superset(StoreCondition(request.predicate), of: entity, "t")

@@ -24,7 +24,7 @@ extension PostgresStore {
     private func run(_ statements: SaveStatements, _ token: UUID) throws {
         let layout = try layout
         try pool.withConnection { connection in
-            var rest = [statements.record(token)] + statements.writes + [Statement("COMMIT")]
+            var rest = statements.record(token, source: source) + statements.writes + [Statement("COMMIT")]
             if statements.locks.isEmpty {
                 rest.insert(Statement("BEGIN"), at: 0)
             } else {
@@ -42,7 +42,9 @@ extension PostgresStore {
     /// a transaction that has used it and is not complete.
     private func isSaved(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> Bool {
         let found = try connection.execute(
-            Statement("INSERT INTO \(layout.saves) (token) VALUES ($1) ON CONFLICT DO NOTHING RETURNING 1", [token.uuidString]))
+            Statement(
+                "INSERT INTO \(layout.saves) (token, source) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1",
+                [token.uuidString, source.uuidString]))
         return found.rowCount == 0
     }
 

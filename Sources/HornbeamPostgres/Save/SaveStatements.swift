@@ -25,11 +25,17 @@ struct SaveStatements {
         try addMembers()
     }
 
-    /// The statement that records the save.
-    func record(_ token: UUID) -> Statement {
-        Statement(
-            "INSERT INTO \(layout.saves) (token, author, context) VALUES ($1, $2, $3)",
-            [token.uuidString, changes.author.map(ColumnValue.escaped), changes.contextName.map(ColumnValue.escaped)])
+    /// The statements that record the save for other processes and notify these.
+    func record(_ token: UUID, source: UUID) -> [Statement] {
+        let members = changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
+        let changed = Set(changes.inserted.map(\.object) + changes.updated.map(\.object) + members).subtracting(changes.deleted)
+        let insert = Statement(
+            "INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) VALUES ($1, $2, $3, $4, $5, $6)",
+            [
+                token.uuidString, source.uuidString, changes.author.map(ColumnValue.escaped), changes.contextName.map(ColumnValue.escaped),
+                KeyList.text(changed), KeyList.text(changes.deleted),
+            ])
+        return [insert, Statement("SELECT pg_notify($1, '')", [layout.channel])]
     }
 
     // MARK: Versions

@@ -18,6 +18,8 @@ struct StoreLayout: Sendable {
     init(_ model: ManagedObjectModel, schema name: String) throws {
         self.model = model
         schema = try TableLayout.identifier(name)
+        // Names of channels are as long as names of tables. Saves in schemas with the same beginning share a channel.
+        channel = String(decoding: "hornbeam \(name)".utf8.prefix(SQLText.nameBytesMax - 3), as: UTF8.self)
         var tables: [TableLayout] = []
         var joins: [JoinTable] = []
         var tablesByEntity: [String: Int] = [:]
@@ -61,6 +63,8 @@ struct StoreLayout: Sendable {
 
     var settings: String { schema + ".\"_hornbeam\"" }
     var saves: String { schema + ".\"_hornbeam_saves\"" }
+    /// The channel on which saves are announced.
+    let channel: String
     var keys: String { schema + ".\"_hornbeam_keys\"" }
 
     /// The number of keys in a block of the sequence.
@@ -72,8 +76,10 @@ struct StoreLayout: Sendable {
             "CREATE TABLE \(settings) (name text PRIMARY KEY, value text NOT NULL)",
             "CREATE SEQUENCE \(keys) INCREMENT BY \(Self.keyBlock) MINVALUE 1 MAXVALUE \(1 << 48 - Self.keyBlock)",
             """
-            CREATE TABLE \(saves) (token uuid PRIMARY KEY, saved_at timestamptz NOT NULL DEFAULT now(), author text, context text)
+            CREATE TABLE \(saves) (token uuid PRIMARY KEY, source uuid NOT NULL, transaction xid8 NOT NULL DEFAULT pg_current_xact_id(), \
+            saved_at timestamptz NOT NULL DEFAULT now(), author text, context text, changed text, deleted text)
             """,
+            "CREATE INDEX ON \(saves) (transaction)",
         ]
         for table in tables {
             let columns = table.columns.flatMap { column in

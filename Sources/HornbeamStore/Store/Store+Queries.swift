@@ -15,7 +15,7 @@ extension Store {
         let found = try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
             switch answer {
             case nil: return nil
-            case .count: throw wrongAnswer("a count", to: "a fetch")
+            case .count, .groups: throw wrongAnswer("a count or groups", to: "a fetch")
             case .objects(let keys, let rows):
                 try updateCache(rows)
                 return try keys.map(reference)
@@ -31,11 +31,25 @@ extension Store {
         guard let querying = backing?.querying else { return nil }
         switch try querying.answer(StoreQuery(.count, fetch, excluding: excluding)) {
         case .count(let count): return count
-        case .objects: throw wrongAnswer("objects", to: "a count")
+        case .objects, .groups: throw wrongAnswer("objects or groups", to: "a count")
         case nil:
             try load(fetch)
             return nil
         }
+    }
+
+    /// The groups of a fetch of dictionaries, which the custom store makes. Otherwise loads the rows from which the caller makes them, and returns nil.
+    package func answerGroups(_ fetch: ValidatedFetch) throws -> [[PropertyValue]]? {
+        guard let querying = backing?.querying else { return nil }
+        let query = StoreQuery(.groups, fetch, excluding: [])
+        guard let grouping = query.grouping, let answer = try querying.answer(query) else {
+            try load(fetch)
+            return nil
+        }
+        guard case .groups(let groups) = answer, groups.allSatisfy({ $0.count == grouping.columns.count }) else {
+            throw wrongAnswer("objects, a count or incomplete groups", to: "a query for groups")
+        }
+        return groups
     }
 
     /// The custom store's description of a query; nil if the store does not answer queries.
@@ -77,6 +91,27 @@ extension Store {
             if try !snapshot.exists(model.entities[Int(target.entityIndex)], target.key) { missing.insert(target) }
         }
         return missing.sorted { $0.key < $1.key }
+    }
+
+    // MARK: Changes of other processes
+
+    /// Caches the rows that other processes save, and publishes them like saves of this process.
+    func observeExternalChanges() throws {
+        try backing?.querying?.observeChanges { [weak self] changes in
+            // An error is ignored here: the next fetch reads the rows, and reports it.
+            try? self?.read(changes)
+        }
+    }
+
+    private func read(_ changes: ExternalChanges) throws {
+        guard let backing else { return }
+        backing.forgetMembers()
+        let changed = Array(Set(changes.changed).subtracting(changes.deleted))
+        try backing.reading({ try $0.rows(for: .objects(changed)) }) { rows in
+            let present = Set(rows.map(\.object.key))
+            let gone = changes.deleted + changed.filter { !present.contains($0.key) }
+            try updateCache(rows, without: try gone.map(reference))
+        }
     }
 
     private func wrongAnswer(_ answer: String, to query: String) -> HornbeamError {

@@ -108,6 +108,7 @@ extension Store {
         var options = Options()
         options.backing = backing
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
+        try store.observeExternalChanges()
         if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
         return store
     }

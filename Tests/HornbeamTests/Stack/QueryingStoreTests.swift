@@ -162,6 +162,31 @@ import Testing
         #expect(try mineFirst.objectIDs(forRelationshipNamed: "works") == [])
     }
 
+    @Test("CST-3: contexts merge the saves that the store announces, without a fetch")
+    func announcedSavesAreMerged() throws {
+        let store = try storeWithAuthors(3)
+        let listening = AnsweringStore(sharing: store, announces: true)
+        let container = try container(listening)
+        let context = container.newContext()
+        let found = try context.fetch(authors())
+        #expect(try found[0].objectIDs(forRelationshipNamed: "works") == [])
+        let other = try self.container(AnsweringStore(sharing: store)).newContext()
+        let same = try other.fetch(authors())
+        try same[1].setValue("renamed", forKey: "name")
+        other.delete(same[2])
+        let book = try other.insert(entityNamed: "Book")
+        try book.setValue("b", forKey: "title")
+        try book.setValue(same[0], forKey: "author")
+        try other.save()
+        _ = listening.takeLog()
+        try context.mergeChanges()
+        #expect(try found[1].value(forKey: "name") == "renamed")
+        #expect(found[2].isDeleted)
+        #expect(try found[0].objectIDs(forRelationshipNamed: "works") == [book.objectID])
+        let log = listening.takeLog()
+        #expect(log == ["rows 2"])
+    }
+
     @Test("CST-3, FET-14: dictionaries and groups read the objects that their columns need")
     func dictionariesReadRelatedObjects() throws {
         let store = try storeWithAuthors(4)
@@ -243,6 +268,26 @@ import Testing
         let author = try context.insert(entityNamed: "Author")
         try author.setValue("z", forKey: "name")
         try author.setValue(3, forKey: "born")
+    }
+
+    @Test("CST-3, FET-14: groups are made by the store, and here while objects have unsaved changes")
+    func groupsAreMadeByTheStore() throws {
+        let store = try storeWithAuthors(10)
+        let context = try container(store).newContext()
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Author", predicate: try FetchPredicate(format: "born > 1907"))
+        request.propertiesToFetch = ["born", .count(as: "n")]
+        request.propertiesToGroupBy = ["born"]
+        #expect(try context.fetch(request) == [["born": 1908, "n": 1], ["born": 1909, "n": 1]])
+        var log = store.takeLog()
+        #expect(log == ["groups 2"])
+        try #require(context.fetch(authors("born == 1908")).first).setValue(1909, forKey: "born")
+        #expect(try context.fetch(request) == [["born": 1909, "n": 2]])
+        request.havingPredicate = try FetchPredicate(format: "n > 1")
+        context.rollback()
+        _ = store.takeLog()
+        #expect(try context.fetch(request) == [])
+        log = store.takeLog()
+        #expect(log == ["rows 15"])
     }
 
     @Test("QGN-1, PSC-2, BAT-1: query generations, saves over several stores and batches are refused", arguments: StoreKind.allCases)

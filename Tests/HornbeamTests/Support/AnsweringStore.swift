@@ -11,6 +11,13 @@ final class AnsweringDatabase: Sendable {
 
     let identifier = UUID()
     private let content = Mutex(Content())
+    private let observers = Mutex<[UUID: @Sendable (ExternalChanges) -> Void]>([:])
+
+    func observe(_ handler: @escaping @Sendable (ExternalChanges) -> Void, for store: UUID) { observers.withLock { $0[store] = handler } }
+
+    func notify(_ changes: ExternalChanges, except store: UUID) {
+        for handler in observers.withLock({ observers in observers.filter { $0.key != store }.map(\.value) }) { handler(changes) }
+    }
 
     func read<Result: Sendable>(_ body: (Content) throws -> Result) rethrows -> Result { try content.withLock { try body($0) } }
 
@@ -32,10 +39,17 @@ final class AnsweringStore: QueryingStore {
     private let log = Mutex<[String]>([])
     private let afterReading = Mutex<(@Sendable () -> Void)?>(nil)
 
-    init(_ database: AnsweringDatabase = AnsweringDatabase()) { self.database = database }
+    init(_ database: AnsweringDatabase = AnsweringDatabase(), announces: Bool = false) {
+        self.database = database
+        self.announces = announces
+    }
 
     /// The same database, used by another process.
-    convenience init(sharing other: AnsweringStore) { self.init(other.database) }
+    convenience init(sharing other: AnsweringStore, announces: Bool = false) { self.init(other.database, announces: announces) }
+
+    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {
+        if announces { database.observe(handler, for: ownIdentifier) }
+    }
 
     /// Calls a closure in the next answer, after its rows were read.
     func callAfterReading(_ body: @escaping @Sendable () -> Void) { afterReading.withLock { $0 = body } }
@@ -55,6 +69,9 @@ final class AnsweringStore: QueryingStore {
             return log
         }
     }
+
+    /// True if the store announces the saves of other processes.
+    private let announces: Bool
 
     /// The identity of the database after the store was opened. Another one before: containers of one process share stores with equal identities,
     /// and each of these stores stands for a process.
@@ -96,6 +113,7 @@ final class AnsweringStore: QueryingStore {
     }
 
     func answer(_ query: StoreQuery) throws -> StoreAnswer? {
+        if query.kind == .groups { return groups(query) }
         guard let test = RowTest(query.condition, query.entity), query.request.sortDescriptors.allSatisfy({ isSimple($0, query.entity) })
         else { return nil }
         let names = Set(query.entities.map(\.name))
@@ -109,6 +127,23 @@ final class AnsweringStore: QueryingStore {
         log.withLock { $0.append("\(query.kind) \(rows.count)") }
         callOnce()
         return query.kind == .count ? .count(rows.count) : .objects(rows.map(\.object), rows: Array(rows))
+    }
+
+    /// Groups by one attribute, with the number of objects as the second column.
+    private func groups(_ query: StoreQuery) -> StoreAnswer? {
+        guard let grouping = query.grouping, grouping.columns.count == 2, grouping.columns[1].value == .count, grouping.keys.count == 1,
+            let key = grouping.keys[0].first, grouping.keys[0].count == 1, let test = RowTest(query.condition, query.entity),
+            query.request.sortDescriptors.isEmpty
+        else { return nil }
+        let names = Set(query.entities.map(\.name))
+        var counts: [(value: PropertyValue, count: Int64)] = []
+        let rows = database.read { $0.rows.values.filter { names.contains($0.object.entityName) && test.holds($0) } }
+        for row in rows.sorted(by: { $0.object.key < $1.object.key }) {
+            let value = row.values[key] ?? .null
+            if let place = counts.firstIndex(where: { $0.value == value }) { counts[place].count += 1 } else { counts.append((value, 1)) }
+        }
+        log.withLock { $0.append("groups \(counts.count)") }
+        return .groups(counts.map { [$0.value, .int($0.count)] })
     }
 
     private func isSimple(_ sort: FetchSort, _ entity: EntityDescription) -> Bool {
@@ -139,6 +174,8 @@ final class AnsweringStore: QueryingStore {
             content.rows = rows.rows
             for row in changes.updated { content.rows[row.object.key]?.version = (changes.versions[row.object] ?? 0) + 1 }
         }
+        let changed = changes.inserted.map(\.object) + changes.updated.map(\.object) + changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
+        database.notify(ExternalChanges(changed: changed, deleted: changes.deleted), except: ownIdentifier)
     }
 
     private func check(_ changes: CustomStoreChanges, _ content: AnsweringDatabase.Content) throws {
