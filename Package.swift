@@ -24,6 +24,7 @@ let package = Package(
     products: [
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
         .library(name: "HornbeamLists", targets: ["HornbeamLists"]),
+        .library(name: "HornbeamPostgres", targets: ["HornbeamPostgres"]),
         .library(name: "HornbeamConformance", targets: ["HornbeamConformance"]),
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
@@ -34,6 +35,7 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Rivals", description: "Measure SQLite and LMDB beside Hornbeam in the benchmarks."),
+        .trait(name: "Postgres", description: "Build HornbeamPostgres, which needs libpq."),
     ],
     targets: [
         .systemLibrary(
@@ -68,6 +70,13 @@ let package = Package(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: strict),
         .target(name: "HornbeamLists", dependencies: ["Hornbeam"], swiftSettings: strict),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "HornbeamPostgres",
+            dependencies: [
+                "Hornbeam", "HornbeamModel", "HornbeamThreads", "CPostgres",
+            ],
+            swiftSettings: strict + [.define("Postgres")]),
         .target(name: "HornbeamConformance", dependencies: ["Hornbeam", "HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
@@ -124,6 +133,9 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests", dependencies: ["Examples", "Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamXcodeModels"],
             swiftSettings: common),
+        .testTarget(
+            name: "HornbeamPostgresTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamModel", "HornbeamPostgres"],
+            swiftSettings: common + [.define("Postgres")]),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

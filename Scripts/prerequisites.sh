@@ -66,3 +66,11 @@ need_library() {
 need_lz4() { need_library lz4frame.h liblz4-dev; }
 need_tmux() { command -v tmux >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1 || install_with_apt tmux; }
 need_jq() { command -v jq >/dev/null 2>&1 || install_with_apt jq; }
+
+# The folder of the newest installed PostgreSQL's server programs; Debian keeps them out of the PATH.
+postgres_programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
+
+need_postgres() {
+  need_library postgresql/libpq-fe.h libpq-dev
+  [ -n "$(postgres_programs)" ] || install_with_apt postgresql
+}

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 extension ConformanceCheck {
     static let all: [ConformanceCheck] = [
-        values, identities, changes, deletions, toOnes, manyToMany, orders, fetches, inheritance, uniqueValues, conflicts, failures,
+        values, identities, changes, deletions, toOnes, manyToMany, orders, fetches, conditions, inheritance, uniqueValues, conflicts, failures,
         notes, manyRows,
     ]
 

@@ -24,6 +24,7 @@ import Testing
         "HornbeamSimulation": libc.union(["HornbeamThreads", "HornbeamEngine"]),
         "HornbeamLists": system.union(["Hornbeam"]),
         "HornbeamConformance": system.union(["HornbeamModel", "Hornbeam"]),
+        "HornbeamPostgres": system.union(["CPostgres", "HornbeamThreads", "HornbeamModel", "Hornbeam"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator", "HornbeamStore", "Hornbeam",
             "HornbeamLists",

@@ -77,6 +77,17 @@ extension ManagedObjectContext {
         if try store.loadMembers(of: property, owner: reference) { try switchToNewest(owner.scope.slot) }
     }
 
+    /// Loads the objects at the other end of a relationship of several objects together, if their store answers queries itself.
+    func loadRelated(to objects: [ManagedObject], along name: String) {
+        guard let store = stack.queryingStore else { return }
+        for (scope, objects) in Dictionary(grouping: objects.lazy.filter { !$0.objectID.isTemporaryID }, by: \.scope) {
+            guard let property = scope.entity.relationshipsByName[name] else { continue }
+            let owners = objects.map { ObjectReference(scope.entity, $0.key) }
+            // An error is ignored here: the first read of an object reports it.
+            if (try? store.loadRelated(to: owners, by: property)) == true { try? switchToNewest(.first) }
+        }
+    }
+
     /// Switches one store to its newest snapshot, here and in ancestor contexts.
     private func switchToNewest(_ slot: StoreSlot) throws {
         try parent?.switchToNewest(slot)

@@ -64,7 +64,8 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
 extension ManagedObjectContext {
     /// The objects that satisfy a request, like the synchronous `fetch`, but without blocking the caller's actor (ASY-1).
     ///
-    /// The search runs on the calling thread if unsaved changes of this context affect the request, and in contexts with a parent. If the
+    /// The search runs on the calling thread if unsaved changes of this context affect the request, in contexts with a parent, and for a store
+    /// that answers queries itself. If the
     /// context changes during the search, the search starts again.
     /// - Throws: The errors of `fetch`; `CancellationError` after a cancellation.
     public nonisolated(nonsending) func fetch<Object: ManagedObject>(
@@ -105,7 +106,7 @@ extension ManagedObjectContext {
     private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, ValidatedFetch)? {
         try requireObjects(request)
         let fetch = try prepared(request)
-        guard parent == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
+        guard parent == nil, stack.queryingStore == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
         return (try readingSnapshot(), fetch)
     }
 }

@@ -43,6 +43,11 @@ extension ManagedObjectContext {
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+        if let store = stack.queryingStore, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] {
+            // The columns can read objects that a fetch of the objects alone does not load.
+            try store.load(fetch)
+            try advance()
+        }
         let rows = try reportingOnce(fetch.request, program) {
             try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
         }
@@ -81,6 +86,14 @@ extension ManagedObjectContext {
     ) throws -> [[PropertyValue]] {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchTimer(self)
+        if let store = stack.queryingStore {
+            if keys.isEmpty && others.isEmpty {
+                if let groups = try store.answerGroups(fetch) { return groups }
+            } else {
+                try store.load(fetch)
+            }
+            try advance()
+        }
         let answer = try readingSnapshot().groups(fetch, program, excluding: keys, adding: others)
         note(answer.work, results: answer.rows.count, watch)
         return answer.rows

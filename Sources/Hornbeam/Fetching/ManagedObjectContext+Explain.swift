@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     /// - Throws: The errors of `fetch`.
     public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
         let fetch = try prepared(request.untyped)
-        let plan = try readingSnapshot().explain(fetch)
+        let plan = try stack.queryingStore?.explainQuery(fetch) ?? readingSnapshot().explain(fetch)
         switch try pendingPlan(for: fetch) {
         case .storeOnly: return plan
         case .overlay(let overlay):

@@ -56,7 +56,10 @@ extension ManagedObjectContext {
         processPendingChanges()
         try requireNoReadFailures()
         let fetch = try validated(request)
-        if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(fetch) }
+        let stack = persistentStoreCoordinator.stack
+        if stack.isIncremental {
+            if stack.queryingStore == nil { try stack.load(fetch) } else { try requireUnpinned() }
+        }
         try advance()
         return fetch
     }

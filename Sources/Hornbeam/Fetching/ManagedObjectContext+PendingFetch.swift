@@ -37,8 +37,9 @@ extension ManagedObjectContext {
         case .storeOnly:
             return try storedCount(fetch, excluding: keys)
         case .overlay(let overlay):
-            let matching = try matching(overlay.candidates, fetch)
+            // First the store: reading from it can merge changes into the candidates.
             let stored = try storedCount(fetch.withoutWindow, excluding: overlay.excluded(and: keys))
+            let matching = try matching(overlay.candidates, fetch)
             return fetch.request.window.count(of: stored + matching.count)
         case .inMemory:
             return try findInMemory(fetch, excluding: keys).count
@@ -47,8 +48,16 @@ extension ManagedObjectContext {
 
     /// The number of results in the parent or the store.
     private func storedCount(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> Int {
-        if let parent { return try parent.countPrepared(fetch, excluding: keys) }
+        if let parent {
+            let count = try parent.countPrepared(fetch, excluding: keys)
+            if stack.queryingStore != nil { try advance() }
+            return count
+        }
         let watch = FetchTimer(self)
+        if let store = stack.queryingStore {
+            if let count = try store.answerCount(fetch, excluding: keys) { return count }
+            try advance()
+        }
         let answer = try readingSnapshot().countAnswer(fetch, excluding: keys)
         note(answer.work, results: answer.count, watch)
         return answer.count
@@ -58,8 +67,17 @@ extension ManagedObjectContext {
     private func stored(
         _ fetch: ValidatedFetch, excluding keys: Set<UInt64>
     ) throws -> FoundObjects {
-        if let parent { return FoundObjects(try parent.findPrepared(fetch, excluding: keys).map(adopted)) }
+        if let parent {
+            let found = try parent.findPrepared(fetch, excluding: keys)
+            if stack.queryingStore != nil { try advance() }
+            return FoundObjects(found.map(adopted))
+        }
         let watch = FetchTimer(self)
+        if let store = stack.queryingStore {
+            let found = try store.answer(fetch, excluding: keys)
+            try advance()
+            if let found { return FoundObjects(try readingSnapshot().part(.first).answer(found)) }
+        }
         let answer = try readingSnapshot().fetch(fetch, excluding: keys)
         note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer)
@@ -136,8 +154,9 @@ extension ManagedObjectContext {
         _ fetch: ValidatedFetch, _ overlay: PendingOverlay, excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
         let order = try ObjectOrder(fetch)
-        let matching = try order.sorted(matching(overlay.candidates, fetch))
+        // First the store: reading from it can merge changes into the candidates.
         let rows = try stored(fetch.upToWindow, excluding: overlay.excluded(and: keys))
+        let matching = try order.sorted(matching(overlay.candidates, fetch))
         return Array(fetch.request.window.of(try merge(Array(rows), matching, order)))
     }
 

@@ -21,6 +21,7 @@ extension ManagedObjectContext {
     private func destinations(of objects: [ManagedObject], along name: String) -> [ManagedObject] {
         var ids: [ManagedObjectID] = []
         var seen: Set<ManagedObjectID> = []
+        loadRelated(to: objects, along: name)
         for object in objects {
             guard let property = object.scope.entity.relationshipsByName[name] else { continue }
             if property.isToMany {

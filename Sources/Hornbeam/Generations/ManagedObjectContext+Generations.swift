@@ -22,6 +22,7 @@ extension ManagedObjectContext {
                 .unsupportedRequest,
                 "A child context reads from its parent and cannot be pinned. Pin the outermost context.")
         }
+        if token != nil { try requireNoQueryingStore() }
         processPendingChanges()
         switch token?.generation {
         case nil:
@@ -36,6 +37,15 @@ extension ManagedObjectContext {
             switchToTokenSnapshot(to: own)
         }
         processPendingChanges()
+    }
+
+    /// Throws if the context is pinned to a snapshot and its store answers queries from the newest one.
+    func requireUnpinned() throws { if reading.isPinned { try requireNoQueryingStore() } }
+
+    private func requireNoQueryingStore() throws {
+        guard persistentStoreCoordinator.stack.queryingStore != nil else { return }
+        throw HornbeamError(
+            .unsupportedRequest, "The store answers queries from its newest state, so a context of it cannot be pinned to a query generation.")
     }
 
     private static var otherStoresError: HornbeamError {

@@ -91,12 +91,15 @@ public struct CustomStoreRow: Hashable, Sendable, Codable {
     ///
     /// Required for ordered relationships, and on one side of each pair without a to-one. Missing relationships stay unchanged.
     public var members: [String: [CustomStoreKey]]
+    /// The version of the row: 1 for a new object, and one more after each save that updates it. Only a `QueryingStore` needs versions.
+    public var version: UInt64?
 
     /// A row with the given values and relationships.
     public init(
         _ object: CustomStoreKey, values: [String: PropertyValue] = [:], destinations: [String: CustomStoreKey] = [:],
-        members: [String: [CustomStoreKey]] = [:]
+        members: [String: [CustomStoreKey]] = [:], version: UInt64? = nil
     ) {
+        self.version = version
         self.object = object
         self.values = values
         self.destinations = destinations
@@ -143,6 +146,10 @@ public struct CustomStoreChanges: Hashable, Sendable {
     public var deleted: [CustomStoreKey] = []
     /// The changed to-many relationships.
     public var members: [Members] = []
+    /// The versions of the updated, deleted and checked objects' rows on which the changes are based, of rows with versions.
+    public var versions: [CustomStoreKey: UInt64] = [:]
+    /// Unchanged objects whose rows must have the versions in `versions` too (MOC-26).
+    public var checked: [CustomStoreKey] = []
     /// The author of the save (MOC-28).
     public var author: String?
     /// The name of the context that saves (MOC-28).

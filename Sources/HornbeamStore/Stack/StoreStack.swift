@@ -35,6 +35,8 @@ internal import HornbeamThreads
     private let loneStore: Unmanaged<Store>?  // `parts` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
+    /// The store that answers queries itself, if it is the only one. Beside other stores, Hornbeam finds the results in its rows.
+    package let queryingStore: Store?
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
 
     package init(_ parts: [Part?]) {
@@ -47,6 +49,7 @@ internal import HornbeamThreads
         slotOfAllInserts = slots.count == 1 && parts[slots[0]]?.entities == nil ? slotOfLoneStore : nil
         unsafe loneStore = slots.count == 1 ? unsafe parts[slots[0]].map { unsafe .passUnretained($0.store) } : nil
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
+        queryingStore = only.flatMap { $0.isQuerying ? $0 : nil }
     }
 
     package var isEmpty: Bool { parts.allSatisfy { $0 == nil } }

@@ -30,6 +30,7 @@ struct TwoPhaseCommit {
     private var coordinatingStore: Store { parts[0].store }
 
     func run() throws -> StackCommitResult {
+        for part in parts { try part.store.requireTwoPhaseCommit() }
         for (count, part) in parts.enumerated() {
             do { try part.store.joint.hold(for: part.store.location) } catch {
                 for held in parts[..<count] { held.store.joint.release() }

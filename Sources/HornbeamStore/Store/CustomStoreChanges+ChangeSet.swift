@@ -16,6 +16,10 @@ extension CustomStoreChanges {
             if !empty.isEmpty { cleared[row.object] = empty }
         }
         deleted = changes.deletes.map { CustomStoreKey($0.entity.name, $0.key) }
+        checked = changes.checks.map { CustomStoreKey($0.entity.name, $0.key) }
+        if let backing = store.backing, backing.querying != nil {
+            versions = backing.versions(of: updated.map(\.object) + deleted + checked)
+        }
         members = changes.links.map { link in
             Members(
                 owner: store.customKey(link.owner), relationship: link.relationship.name, added: link.added.map(store.customKey),

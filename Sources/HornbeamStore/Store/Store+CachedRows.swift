@@ -5,19 +5,55 @@ internal import HornbeamModel
 extension Store {
     /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
     func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
+        var rows = Self.merged(backing?.unknown(rows) ?? rows)
+        var gone = gone
+        if rows.isEmpty && gone.isEmpty { return }
         var last: SaveConflicts?
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
-            if difference.changes.isEmpty { return }
             do {
-                _ = try write(difference.changes, forwarding: false)
+                if !difference.changes.isEmpty { _ = try write(difference.changes, forwarding: false) }
+                backing?.setVersions(rows, without: gone.map(\.key))
                 return
             } catch let conflicts as SaveConflicts {
-                if !conflicts.uniques.isEmpty { throw conflicts.error }
+                if !conflicts.uniques.isEmpty, try !addHolders(in: conflicts, to: &rows, &gone) { throw conflicts.error }
                 last = conflicts
             }
         }
         if let last { throw last.error }
+    }
+
+    /// The rows, with one for each object: the newest one, with the members of all.
+    private static func merged(_ rows: [CustomStoreRow]) -> [CustomStoreRow] {
+        var places: [UInt64: Int] = [:]
+        var result: [CustomStoreRow] = []
+        for row in rows {
+            guard let place = places[row.object.key] else {
+                places[row.object.key] = result.count
+                result.append(row)
+                continue
+            }
+            var newest = row.version ?? 0 >= result[place].version ?? 0 ? row : result[place]
+            newest.members = result[place].members.merging(row.members) { $1 }
+            result[place] = newest
+        }
+        return result
+    }
+
+    /// Reads the newest rows of the objects that have a unique value in the cache, and perhaps no longer in the querying store. Returns false
+    /// if there are none.
+    private func addHolders(
+        in conflicts: SaveConflicts, to rows: inout [CustomStoreRow], _ gone: inout [ObjectReference]
+    ) throws -> Bool {
+        guard let querying = backing?.querying else { return false }
+        let given = Set(rows.map(\.object.key) + gone.map(\.key))
+        let holders = Set(conflicts.uniques.compactMap(\.existing)).filter { !given.contains($0.key) }
+        if holders.isEmpty { return false }
+        let found = try querying.rows(for: .objects(holders.map(customKey)))
+        let present = Set(found.map(\.object.key))
+        rows = Self.merged(rows + found)
+        gone += holders.filter { !present.contains($0.key) }
+        return true
     }
 }
 
@@ -70,21 +106,17 @@ private struct RowDifference {
             guard !property.isToMany, !property.isTransient, !property.isDerived else { return nil }
             if property.isRelationship {
                 guard let target = row.destinations[property.name] else { return (property, .null) }
-                return (property, .objectID(store.objectID(try reference(target))))
+                return (property, .objectID(store.objectID(try store.reference(target))))
             }
             return (property, try property.coerced(row.values[property.name] ?? .null))
         }
-    }
-
-    private func reference(_ object: CustomStoreKey) throws -> ObjectReference {
-        ObjectReference(try store.model.entity(named: object.entityName), object.key)
     }
 
     private mutating func add(
         _ members: [CustomStoreKey], _ name: String, _ entity: EntityDescription, _ owner: CustomStoreKey
     ) throws {
         let property = try entity.property(named: name)
-        let wanted = try members.map(reference)
+        let wanted = try members.map(store.reference)
         let present = try snapshot.members(of: property, owner: owner.key)
         guard present != wanted else { return }
         var link = ChangeSet.Link(relationship: property, owner: ObjectReference(entity, owner.key))

@@ -26,6 +26,7 @@ extension Store {
     ///   the wrong type and for errors of the files. In these cases nothing is written. `InDoubtSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> CommitResult {
         try requireWritable()
+        if let backing, backing.querying != nil { return try save(changes, in: backing) }
         return try write(changes, forwarding: true, isShared: canGroupSaves && changes.weighs(atMost: Self.groupedWeightMax))
     }
 
@@ -58,6 +59,33 @@ extension Store {
         } catch let failed as FailedCommit {
             throw doubt(HornbeamError(failed.error), failed.number.rawValue)
         }
+    }
+
+    /// The number of times that a save is checked again because a querying store refused it.
+    private static let refusalsMax = 10
+
+    /// Writes a change set into a querying store and the cache. When the store refuses it, the newest rows are cached, and the save is checked
+    /// again: usually it then throws `SaveConflicts`.
+    private func save(_ changes: ChangeSet, in backing: StoreBacking) throws -> CommitResult {
+        try backing.saving {
+            for _ in 0 ..< Self.refusalsMax {
+                do {
+                    let result = try write(changes, forwarding: true)
+                    backing.setVersions(after: changes)
+                    return result
+                } catch let conflict as CustomStoreConflict {
+                    try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
+                }
+            }
+            throw HornbeamError(
+                .mergeConflict,
+                "The store refused the save \(Self.refusalsMax) times, because other processes changed its objects meanwhile. Nothing was written. "
+                    + "Save again.")
+        }
+    }
+
+    func reference(_ object: CustomStoreKey) throws -> ObjectReference {
+        ObjectReference(try model.entity(named: object.entityName), object.key)
     }
 
     /// Sends changes to the custom store, if there is one.

@@ -1,6 +1,7 @@
 internal import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
+internal import Synchronization
 
 /// The connection of a store to the custom store that owns its rows. This process caches the rows that it has read in a store in memory.
 package final class StoreBacking: Sendable {
@@ -15,15 +16,88 @@ package final class StoreBacking: Sendable {
         let name: String
     }
 
-    package init(_ custom: any CustomStore) { self.custom = custom }
+    /// The same store, if it answers queries itself.
+    let querying: (any QueryingStore)?
+    /// Of a querying store: the versions of the cached rows, by key.
+    private let versions = Guarded<[UInt64: UInt64]>([:])
+    /// Of a querying store: the number of saves of this process. Changed under `turn`.
+    private let saveCount = Atomic<Int>(0)
+
+    package init(_ custom: any CustomStore) {
+        self.custom = custom
+        querying = custom as? any QueryingStore
+    }
 
     func call<Result>(_ body: (any CustomStore) throws -> Result) throws -> Result {
-        try turn.withLock { try body(custom) }
+        if querying != nil { return try body(custom) }
+        return try turn.withLock { try body(custom) }
     }
 
     /// True at the first call for a relationship of an owner.
     func isFirstLoad(for relationship: String, of owner: UInt64) -> Bool {
         known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
+    }
+
+    /// Makes the next read of each relationship load its members again.
+    func forgetMembers() { known.withLock { $0.removeAll(keepingCapacity: true) } }
+
+    // MARK: Querying stores
+
+    /// The number of reads that may overlap with saves, before a read makes saves wait.
+    private static let overlappingReadsMax = 4
+
+    /// Reads from the custom store, and passes the result to `take`, which changes the cache. Of a querying store, no save of this process
+    /// comes between the two, so the cache does not return to rows that a save has replaced.
+    func reading<Found, Result>(_ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result) throws -> Result {
+        guard querying != nil else { return try take(call(ask)) }
+        for _ in 0 ..< Self.overlappingReadsMax {
+            let before = saveCount.load(ordering: .acquiring)
+            let found = try ask(custom)
+            let result = try turn.withLock { saveCount.load(ordering: .relaxed) == before ? try take(found) : nil }
+            if let result { return result }
+        }
+        return try turn.withLock { try take(ask(custom)) }
+    }
+
+    /// Runs a save. No rows are read into the cache meanwhile.
+    func saving<Result>(_ body: () throws -> Result) throws -> Result {
+        try turn.withLock {
+            defer { saveCount.add(1, ordering: .releasing) }
+            return try body()
+        }
+    }
+
+    /// The versions of the cached rows of some objects.
+    func versions(of objects: [CustomStoreKey]) -> [CustomStoreKey: UInt64] {
+        versions.withLock { versions in
+            Dictionary(objects.compactMap { object in versions[object.key].map { (object, $0) } }) { first, _ in first }
+        }
+    }
+
+    /// The rows whose versions are not those of the cached rows, and the rows with members, which have no versions.
+    func unknown(_ rows: [CustomStoreRow]) -> [CustomStoreRow] {
+        guard querying != nil else { return rows }
+        return versions.withLock { versions in
+            rows.filter { $0.version == nil || !$0.members.isEmpty || versions[$0.object.key] != $0.version }
+        }
+    }
+
+    /// Records the versions of cached rows.
+    func setVersions(_ rows: [CustomStoreRow], without gone: [UInt64] = []) {
+        guard querying != nil else { return }
+        versions.withLock { versions in
+            for row in rows { versions[row.object.key] = row.version }
+            for key in gone { versions[key] = nil }
+        }
+    }
+
+    /// Records the versions of the rows that a save has written.
+    func setVersions(after changes: ChangeSet) {
+        versions.withLock { versions in
+            for insert in changes.inserts { versions[insert.key] = 1 }
+            for update in changes.updates { versions[update.key] = versions[update.key].map { $0 + 1 } }
+            for delete in changes.deletes { versions[delete.key] = nil }
+        }
     }
 }
 
@@ -34,6 +108,7 @@ extension Store {
         var options = Options()
         options.backing = backing
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
+        try store.observeExternalChanges()
         if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
         return store
     }
@@ -46,10 +121,12 @@ extension Store {
     /// Loads the rows that a request needs, and removes those that the custom store no longer has.
     package func load(_ fetch: ValidatedFetch) throws {
         guard let backing, isIncremental else { return }
-        let rows = try backing.call { try $0.rows(for: .fetch(fetch.request)) }
-        try updateCache(rows)
-        guard fetch.request.window.isWhole else { return }
-        let given = Set(rows.map(\.object.key))
+        let request = isQuerying ? fetch.request.withoutWindow : fetch.request
+        let given = try backing.reading({ try $0.rows(for: .fetch(request)) }) { rows in
+            try updateCache(rows)
+            return Set(rows.map(\.object.key))
+        }
+        guard request.window.isWhole else { return }
         let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
         if !doubtful.isEmpty { try reload(doubtful) }
     }
@@ -65,15 +142,36 @@ extension Store {
     package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
         guard let backing, isIncremental, backing.isFirstLoad(for: relationship.name, of: owner.key) else { return false }
         let key = customKey(owner)
-        try updateCache(try backing.call { try $0.rows(for: .members(of: key, relationship: relationship.name)) })
+        do {
+            let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
+            if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
+        } catch {
+            backing.forgetMembers()
+            throw error
+        }
         return true
     }
 
-    private func reload(_ references: [ObjectReference]) throws {
+    /// Caches the rows of members. Returns their keys.
+    func cacheMembers(_ rows: [CustomStoreRow]) throws -> Set<UInt64> {
+        try updateCache(rows)
+        return Set(rows.map(\.object.key))
+    }
+
+    /// Reads the cached members of owners again that are no members in a querying store any more.
+    func reloadMembers(of relationship: PropertyDescription, owners: [ObjectReference], except given: Set<UInt64>) throws {
+        let snapshot = try snapshot()
+        let former = try owners.flatMap { try snapshot.members(of: relationship, owner: $0.key) }.filter { !given.contains($0.key) }
+        if !former.isEmpty { try reload(former) }
+    }
+
+    func reload(_ references: [ObjectReference]) throws {
         guard let backing else { return }
-        let rows = try backing.call { try $0.rows(for: .objects(references.map(customKey))) }
-        let present = Set(rows.map(\.object.key))
-        try updateCache(rows, without: references.filter { !present.contains($0.key) })
+        let keys = references.map(customKey)
+        try backing.reading({ try $0.rows(for: .objects(keys)) }) { rows in
+            let present = Set(rows.map(\.object.key))
+            try updateCache(rows, without: references.filter { !present.contains($0.key) })
+        }
     }
 
     func customKey(_ reference: ObjectReference) -> CustomStoreKey {

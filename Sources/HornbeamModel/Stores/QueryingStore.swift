@@ -1,0 +1,106 @@
+/// A custom store that answers fetches and counts itself, such as a database with a query language.
+///
+/// Hornbeam caches the rows of its answers, but it does not read other rows to find the results: conditions, order, offset and limit are
+/// applied by the store. If the store cannot apply a part of a query exactly as Hornbeam does, `answer(_:)` returns nil. Hornbeam then calls
+/// `rows(for:)`, whose result may contain more rows, and finds the results in these.
+///
+/// Rows have versions. A save names the versions on which its changes are based, and the store refuses it with `CustomStoreConflict` if one of
+/// them is not the newest: optimistic locking.
+///
+/// Methods may be called on several threads at the same time, except `save`.
+public protocol QueryingStore: CustomStore {
+    /// The answer to a query, read from one committed state; nil if the store cannot answer it exactly.
+    func answer(_ query: StoreQuery) throws -> StoreAnswer?
+
+    /// Describes the execution of a query as text, for `explain`.
+    func explain(_ query: StoreQuery) throws -> String
+
+    /// The members of a to-many relationship of several objects of one entity, and the owners' own rows with all of them in `members`. Called for
+    /// prefetching.
+    func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow]
+
+    /// Called once after the store was opened. The store calls `handler` on any thread after each save of another process, with its objects. A store
+    /// without announcements does nothing; the saves of other processes are then visible at the next fetch that returns their objects.
+    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws
+}
+
+extension QueryingStore {
+    /// False: rows are requested as needed.
+    public var isAtomic: Bool { false }
+
+    public func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow] {
+        try owners.flatMap { try rows(for: .members(of: $0, relationship: relationship)) }
+    }
+
+    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {}
+
+    public func explain(_ query: StoreQuery) throws -> String {
+        "fetch \(query.entity.name)\n  by the store" + (query.condition.isComplete ? "" : ": more rows, of which Hornbeam finds the results")
+    }
+}
+
+/// A fetch or a count for a querying store.
+public struct StoreQuery: Sendable {
+    /// The kinds of query.
+    public enum Kind: Hashable, Sendable {
+        /// The answer has the objects in their order, and their rows.
+        case objects
+        /// The answer has the number of objects only.
+        case count
+        /// The answer has a dictionary for each group.
+        case groups
+    }
+
+    /// The expected answer.
+    public let kind: Kind
+    /// The request: sort criteria, offset, limit, and whether subentities are included. Objects that are equal in all sort criteria are ordered by
+    /// key.
+    public let request: FetchDescription
+    /// The entity of the request.
+    public let entity: EntityDescription
+    /// The predicate of the request.
+    public let condition: StoreCondition
+    /// The groups of a query of the kind `groups`; nil for other kinds, and for groups of another form, which only Hornbeam makes.
+    public let grouping: StoreGrouping?
+    /// The keys of objects that are no results. They are excluded before offset and limit apply.
+    public let excludedKeys: Set<UInt64>
+
+    package init(_ kind: Kind, _ fetch: ValidatedFetch, excluding keys: Set<UInt64>) {
+        self.kind = kind
+        request = fetch.request
+        entity = fetch.entity
+        condition = StoreCondition(fetch.request.predicate)
+        grouping = kind == .groups ? StoreGrouping(fetch.request) : nil
+        excludedKeys = keys
+    }
+
+    /// The concrete entities of the objects that can be results.
+    public var entities: [EntityDescription] { request.includesSubentities ? entity.concreteDescendants : [entity] }
+}
+
+/// The answer of a store to a query.
+public enum StoreAnswer: Sendable {
+    /// The results in their order, with the rows of at least all of them.
+    case objects([CustomStoreKey], rows: [CustomStoreRow])
+    /// The number of results.
+    case count(Int)
+    /// The groups in their order: for each the values of the grouping's columns, in their order.
+    case groups([[PropertyValue]])
+}
+
+/// Refuses a save because rows changed since they were read, or because other rows have its unique values.
+///
+/// A querying store throws it from `save`, after which nothing of the save may be written. Hornbeam updates its rows and checks the save again,
+/// so that the context receives the same conflicts as from Hornbeam's own stores.
+public struct CustomStoreConflict: Error, Sendable {
+    /// The newest rows of the objects in conflict: those with other versions, and those that have the unique values.
+    public var rows: [CustomStoreRow]
+    /// The objects of the save that no longer exist.
+    public var deleted: [CustomStoreKey]
+
+    /// A conflict with rows as they are stored now.
+    public init(rows: [CustomStoreRow] = [], deleted: [CustomStoreKey] = []) {
+        self.rows = rows
+        self.deleted = deleted
+    }
+}

@@ -1,0 +1,135 @@
+#if Postgres
+internal import Foundation
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// Receives the saves of other processes: waits for notifications of the server on a connection and a thread of its own, then reads the table of saves.
+///
+/// After a lost connection it connects again and reads all saves since the last read, so that none is missed.
+final class ChangeListener: Sendable {
+    private let parameters: String
+    private let layout: StoreLayout
+    /// The identity of this process's store in the table of saves.
+    private let source: UUID
+    private let handler: @Sendable (ExternalChanges) -> Void
+    private let isStopped = Guarded(false)
+
+    private static let pause: Int32 = 250
+    private static let pauseBetweenConnections = 1.0
+
+    init(_ parameters: String, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) -> Void) {
+        self.parameters = parameters
+        self.layout = layout
+        self.source = source
+        self.handler = handler
+    }
+
+    /// Begins with the saves that are not complete now. Their transactions end after the call or have ended shortly before.
+    func start() throws(PostgresError) {
+        let connection = try connect()
+        var reader = SaveReader(layout, source)
+        try reader.begin(connection)
+        let first = FirstConnection(connection: connection, reader: reader)
+        let thread = Thread { [self] in run(first.connection, first.reader) }
+        thread.name = "hornbeam-postgres"
+        thread.start()
+    }
+
+    func stop() { isStopped.withLock { $0 = true } }
+
+    private func connect() throws(PostgresError) -> Connection {
+        let connection = try Connection(parameters)
+        try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))"))
+        return connection
+    }
+
+    private func run(_ first: Connection, _ start: SaveReader) {
+        var connection: Connection? = first
+        var reader = start
+        while !isStopped.withLock({ $0 }) {
+            do {
+                if let open = connection {
+                    if try open.waitForNotification(milliseconds: Self.pause) { try report(reader.next(open)) }
+                } else {
+                    let fresh = try connect()
+                    connection = fresh
+                    try report(reader.next(fresh))
+                }
+            } catch {
+                connection = nil
+                Thread.sleep(forTimeInterval: Self.pauseBetweenConnections)
+            }
+        }
+    }
+
+    private func report(_ changes: ExternalChanges) {
+        if !changes.changed.isEmpty || !changes.deleted.isEmpty { handler(changes) }
+    }
+}
+
+/// The values that the listener's thread starts with.
+private struct FirstConnection: Sendable {
+    let connection: Connection
+    let reader: SaveReader
+}
+
+/// Reads the saves of other processes from the table of saves, each once.
+///
+/// Transactions become visible in another order than their numbers. Therefore each read begins with the oldest transaction that was not complete at the
+/// last one, and skips the saves that it has read before.
+struct SaveReader: Sendable {
+    private let layout: StoreLayout
+    private let source: UUID
+    /// All saves of older transactions were read.
+    private var position = "0"
+    /// The tokens of newer saves that were read.
+    private var read: Set<String> = []
+
+    init(_ layout: StoreLayout, _ source: UUID) {
+        self.layout = layout
+        self.source = source
+    }
+
+    mutating func begin(_ connection: Connection) throws(PostgresError) { position = try horizon(connection) }
+
+    mutating func next(_ connection: Connection) throws -> ExternalChanges {
+        // Read first: a transaction that completes between the two reads is then read again.
+        let horizon = try horizon(connection)
+        let found = try connection.execute(
+            Statement(
+                """
+                SELECT token, transaction >= $3::text::xid8, changed, deleted FROM \(layout.saves) \
+                WHERE transaction >= $1::text::xid8 AND source <> $2::uuid ORDER BY transaction
+                """, [position, source.uuidString, horizon]))
+        var changes = ExternalChanges()
+        var newer: Set<String> = []
+        for row in 0 ..< found.rowCount {
+            guard let token = found[row, 0] else { continue }
+            if found[row, 1] == "t" { newer.insert(token) }
+            if read.contains(token) { continue }
+            changes.changed += KeyList.keys(found[row, 2] ?? "")
+            changes.deleted += KeyList.keys(found[row, 3] ?? "")
+        }
+        position = horizon
+        read = newer
+        return changes
+    }
+
+    private func horizon(_ connection: Connection) throws(PostgresError) -> String {
+        try connection.execute(Statement("SELECT pg_snapshot_xmin(pg_current_snapshot())")).value ?? "0"
+    }
+}
+
+/// Keys as text: `7:Book,9:Song`.
+enum KeyList {
+    static func text(_ keys: some Sequence<CustomStoreKey>) -> String { keys.map { "\($0.key):\($0.entityName)" }.joined(separator: ",") }
+
+    /// Parts that are no keys are ignored.
+    static func keys(_ text: String) -> [CustomStoreKey] {
+        text.split(separator: ",").compactMap { part in
+            let ends = part.split(separator: ":", maxSplits: 1)
+            return ends.count == 2 ? UInt64(ends[0]).map { CustomStoreKey(String(ends[1]), $0) } : nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,61 @@
+#if Postgres
+/// An SQL text and the values of its parameters `$1`, `$2`, … in the server's text form. Values are never part of the SQL text.
+struct Statement: Sendable {
+    var sql: String
+    var parameters: [String?] = []
+
+    init(_ sql: String, _ parameters: [String?] = []) {
+        self.sql = sql
+        self.parameters = parameters
+    }
+}
+
+/// Adds parameters to a statement while its text is made.
+struct ParameterList {
+    private(set) var values: [String?] = []
+
+    /// The placeholder of a value: `$3::bigint`.
+    mutating func add(_ value: String?, as type: String) -> String {
+        values.append(value)
+        return "$\(values.count)::\(type)"
+    }
+}
+
+enum SQLText {
+    /// The longest name, in bytes, that PostgreSQL keeps whole.
+    static let nameBytesMax = 63
+
+    /// A name in quotation marks, so that every character in it is part of the name.
+    static func name(_ name: String) -> String { "\"" + doubling("\"", in: name) + "\"" }
+
+    /// A text in quotation marks, for places where the server takes no parameters.
+    static func literal(_ text: String) -> String { "E'" + doubling("'\\", in: text) + "'" }
+
+    /// The text form of an array.
+    static func array(_ elements: some Sequence<String?>) -> String {
+        var text = "{"
+        for element in elements {
+            if text.utf8.count > 1 { text += "," }
+            text += element.map { "\"" + escaping($0) + "\"" } ?? "NULL"
+        }
+        return text + "}"
+    }
+
+    // By bytes: a combining mark after a quotation mark would be one character with it.
+
+    private static func doubling(_ marks: String, in text: String) -> String {
+        let marks = Set(marks.utf8)
+        return String(decoding: text.utf8.flatMap { marks.contains($0) ? [$0, $0] : [$0] }, as: UTF8.self)
+    }
+
+    private static func escaping(_ text: String) -> String {
+        let (quotationMark, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        guard text.utf8.contains(where: { $0 == quotationMark || $0 == backslash }) else { return text }
+        return String(
+            decoding: text.utf8.flatMap { $0 == quotationMark || $0 == backslash ? [backslash, $0] : [$0] }, as: UTF8.self)
+    }
+
+    /// The text form of an array of keys.
+    static func array(keys: some Sequence<UInt64>) -> String { "{" + keys.map(String.init).joined(separator: ",") + "}" }
+}
+#endif

@@ -1,0 +1,132 @@
+#if Postgres
+public import HornbeamModel
+
+extension PostgresStore {
+    public func rows(for need: CustomStoreNeed) throws -> [CustomStoreRow] {
+        let layout = try layout
+        switch need {
+        case .everything: return try reading { try StoreReader(layout, $0).everything() }
+        case .fetch(let request): return try reading { try StoreReader(layout, $0).rows(for: request) }
+        case .objects(let keys): return try withConnection { try StoreReader(layout, $0).rows(of: keys) }
+        case .members(let owner, let relationship): return try members(of: [owner], relationship: relationship)
+        }
+    }
+
+    public func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow] {
+        let layout = try layout
+        return try withConnection { try StoreReader(layout, $0).members(of: owners, relationship) }
+    }
+
+    /// Lends a connection for a call that can be repeated. If the server has closed it, the call is repeated with another one.
+    func withConnection<R>(_ body: (Connection) throws -> R) throws -> R {
+        try translated {
+            do { return try pool.withConnection(body) } catch let error as PostgresError where error.isLostConnection {
+                pool.closeIdle()
+                return try pool.withConnection(body)
+            }
+        }
+    }
+
+    /// Reads several times from one committed state.
+    private func reading<R>(_ body: (Connection) throws -> R) throws -> R {
+        try withConnection { connection in
+            try connection.execute(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+            let result = try body(connection)
+            try connection.execute(Statement("COMMIT"))
+            return result
+        }
+    }
+}
+
+/// Reads rows with one connection.
+struct StoreReader {
+    private let layout: StoreLayout
+    private let connection: Connection
+
+    init(_ layout: StoreLayout, _ connection: Connection) {
+        self.layout = layout
+        self.connection = connection
+    }
+
+    /// All rows of all tables.
+    func everything() throws -> [CustomStoreRow] {
+        try rows(try layout.tables.map { (RowReader($0, layout), try select($0, "TRUE")) })
+    }
+
+    /// The rows with given keys.
+    func rows(of keys: [CustomStoreKey]) throws -> [CustomStoreRow] {
+        var groups: [String: (table: TableLayout, keys: [UInt64])] = [:]
+        for key in keys {
+            let table = try layout.table(of: key.entityName)
+            groups[table.name, default: (table, [])].keys.append(key.key)
+        }
+        return try rows(groups.sorted { $0.key < $1.key }.map { _, group in
+            (RowReader(group.table, layout), try select(group.table, "t._id = ANY($1::bigint[])", [SQLText.array(keys: group.keys)]))
+        })
+    }
+
+    /// The members of a to-many relationship, and the owners.
+    func members(of owners: [CustomStoreKey], _ name: String) throws -> [CustomStoreRow] {
+        guard let first = owners.first else { return [] }
+        let relationship = try layout.model.entity(named: first.entityName).property(named: name)
+        let keys = SQLText.array(keys: owners.map(\.key))
+        let (own, other) = (try layout.table(of: first.entityName), try layout.table(of: relationship.destinationEntity?.name ?? ""))
+        let ownSelect = try select(own, "t._id = ANY($1::bigint[])", [keys])
+        return try rows([
+            (RowReader(own, layout), ownSelect), (RowReader(other, layout), try select(other, try isMember(relationship, other), [keys])),
+        ])
+    }
+
+    /// The condition that a row `t` is a member of a relationship of one of the owners `$1`.
+    private func isMember(_ relationship: PropertyDescription, _ table: TableLayout) throws -> String {
+        guard let join = layout.join(of: relationship) else {
+            guard let inverse = relationship.inverse, let column = table.column(inverse.name, of: inverse.entity.name) else { return "FALSE" }
+            return "t.\(column.name) = ANY($1::bigint[])"
+        }
+        let ends = JoinEnds(relationship)
+        let direct = "t._id IN (SELECT j.\(ends.member) FROM \(join.name) j WHERE j.\(ends.owner) = ANY($1::bigint[]))"
+        guard ends.isSymmetric else { return direct }
+        return "(\(direct) OR t._id IN (SELECT j.\(ends.owner) FROM \(join.name) j WHERE j.\(ends.member) = ANY($1::bigint[])))"
+    }
+
+    /// The objects that can be results of a request, and those that it reads through relationships.
+    func rows(for request: FetchDescription) throws -> [CustomStoreRow] {
+        let entity = try layout.model.entity(named: request.entityName)
+        guard let paths = request.relatedPaths(in: entity) else { return try everything() }
+        var query = QueryTranslator(request, entity, excluding: [], layout)
+        let (reader, statement) = try query.superset()
+        let found = try reader.rows(try connection.execute(statement))
+        return try found + paths.flatMap { try related(to: found, along: $0) }
+    }
+
+    private func related(to start: [CustomStoreRow], along path: [String]) throws -> [CustomStoreRow] {
+        var all: [CustomStoreRow] = []
+        var level = start
+        for name in path {
+            var next: [CustomStoreRow] = []
+            for (entityName, rows) in Dictionary(grouping: level, by: \.object.entityName).sorted(by: { $0.key < $1.key }) {
+                guard let property = try layout.model.entity(named: entityName).relationshipsByName[name], !property.isTransient else { continue }
+                if property.isToMany {
+                    next += try members(of: rows.map(\.object), name)
+                } else {
+                    next += try self.rows(of: Array(Set(rows.compactMap { $0.destinations[name] })))
+                }
+            }
+            all += next
+            level = next
+        }
+        return all
+    }
+
+    private func rows(_ selects: [(RowReader, Statement)]) throws -> [CustomStoreRow] {
+        if selects.isEmpty { return [] }
+        var rows: [CustomStoreRow] = []
+        for (result, select) in zip(try connection.execute(all: selects.map(\.1)), selects) { rows += try select.0.rows(result) }
+        return rows
+    }
+
+    private func select(_ table: TableLayout, _ condition: String, _ parameters: [String?] = []) throws -> Statement {
+        Statement("SELECT \(try RowReader(table, layout).columns()) FROM \(table.name) t WHERE \(condition)", parameters)
+    }
+}
+#endif

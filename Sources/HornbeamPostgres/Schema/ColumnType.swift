@@ -1,0 +1,139 @@
+#if Postgres
+internal import Foundation
+internal import HornbeamModel
+
+/// The type of a column, and the text form of its values.
+///
+/// A text in PostgreSQL cannot contain U+0000. Texts are stored with U+0000 as U+0001 U+0001 and U+0001 as U+0001 U+0002, which keeps their order.
+enum ColumnType: String {
+    case smallint, integer, bigint, numeric, real, text, boolean, bytea, uuid
+    case double = "double precision"
+
+    /// Nil for an attribute without a stored form.
+    init?(_ type: AttributeType) {
+        switch type {
+        case .integer16: self = .smallint
+        case .integer32: self = .integer
+        case .integer64: self = .bigint
+        case .decimal: self = .numeric
+        case .double, .date: self = .double
+        case .float: self = .real
+        case .string, .uri, .objectID, .composite: self = .text
+        case .boolean: self = .boolean
+        case .binary, .transformable: self = .bytea
+        case .uuid: self = .uuid
+        case .undefined: return nil
+        }
+    }
+
+    var sql: String { rawValue }
+}
+
+/// Converts values of attributes into the text form of the server, and back.
+enum ColumnValue {
+    static func text(of value: PropertyValue, _ type: AttributeType) throws -> String? {
+        switch value {
+        case .null: return nil
+        case .bool(let flag): return flag ? "t" : "f"
+        case .int(let number): return String(number)
+        case .double(let number): return type == .float ? text(of: Float(number)) : text(of: number)
+        case .decimal(let number): return number.description
+        case .string(let text): return escaped(text)
+        case .date(let date): return text(of: date.timeIntervalSinceReferenceDate)
+        case .data(let data): return "\\x" + data.map { hexDigits[Int($0)] }.joined()
+        case .uuid(let uuid): return uuid.uuidString
+        case .uri(let url): return escaped(url.absoluteString)
+        case .objectID(let id): return escaped(id.uriRepresentation().absoluteString)
+        case .array, .set, .dictionary: return escaped(String(decoding: try JSONEncoder().encode(value), as: UTF8.self))
+        }
+    }
+
+    /// - Throws: `storeOperationFailed` for a text that is no value of the type.
+    static func value(of text: String?, _ type: AttributeType) throws -> PropertyValue {
+        guard let text else { return .null }
+        if let value = try known(text, type) { return value }
+        throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
+    }
+
+    private static func known(_ text: String, _ type: AttributeType) throws -> PropertyValue? {
+        switch type {
+        case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }
+        case .decimal: text == "NaN" ? .decimal(.nan) : Decimal(string: text, locale: nil).map { .decimal($0) }
+        case .double: Double(text).map { .double($0) }
+        case .float: Float(text).map { .double(Double($0)) }
+        case .string: .string(unescaped(text))
+        case .boolean: text == "t" ? .bool(true) : text == "f" ? .bool(false) : nil
+        case .date: Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+        case .binary, .transformable: data(text).map { .data($0) }
+        case .uuid: UUID(uuidString: text).map { .uuid($0) }
+        case .uri: URL(string: unescaped(text)).map { .uri($0) }
+        case .objectID: URL(string: unescaped(text)).flatMap(ManagedObjectID.init(uriRepresentation:)).map { .objectID($0) }
+        case .composite: try JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
+        case .undefined: nil
+        }
+    }
+
+    // MARK: Numbers and bytes
+
+    static func text(of number: Double) -> String {
+        number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : number.description
+    }
+
+    private static func text(of number: Float) -> String {
+        number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : number.description
+    }
+
+    private static let hexDigits = (0 ..< 256).map { (byte: Int) in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+
+    private static func data(_ text: String) -> Data? {
+        guard text.hasPrefix("\\x") else { return nil }
+        let digits = Array(text.utf8.dropFirst(2))
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes = Data(capacity: digits.count / 2)
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = nibble(digits[place]), let low = nibble(digits[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 48 ... 57: digit - 48
+        case 97 ... 102: digit - 87
+        default: nil
+        }
+    }
+
+    // MARK: Texts
+
+    /// True if a text has characters of the escaped form, so that a part of another text cannot be compared with it by the server.
+    static func needsEscape(_ text: String) -> Bool { text.utf8.contains { $0 <= 2 } }
+
+    static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 <= 1 }) else { return text }
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte <= 1 { bytes += [1, byte + 1] } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func unescaped(_ text: String) -> String {
+        guard text.utf8.contains(1) else { return text }
+        var bytes: [UInt8] = []
+        var isEscape = false
+        for byte in text.utf8 {
+            if isEscape {
+                bytes.append(byte - 1)
+                isEscape = false
+            } else if byte == 1 {
+                isEscape = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+#endif

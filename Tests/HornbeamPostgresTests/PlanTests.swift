@@ -1,0 +1,148 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamConformance
+import HornbeamPostgres
+import Testing
+
+/// Random requests have the same results in PostgreSQL as in a store in memory.
+@Suite(.enabled(if: PostgresServer.isThere)) struct PlanTests {
+    private static let seeds = (ProcessInfo.processInfo.environment["HORNBEAM_POSTGRES_SEEDS"].flatMap { Int($0) }) ?? 4
+
+    @Test(arguments: 1 ... seeds) func answersAreThoseOfTheEngine(seed: Int) throws {
+        var random = RandomRequests(seed: UInt64(seed))
+        let server = try PostgresServer.container()
+        let memory = try PostgresServer.container(.inMemory())
+        let objects = random.objects(60)
+        for container in [server, memory] { try insert(objects, into: container) }
+        // Another container has read nothing yet.
+        var exactCount = 0
+        let reader = try PostgresServer.container(try #require(server.persistentStoreDescriptions.first)).newContext()
+        let expected = memory.newContext()
+        for _ in 0 ..< 150 {
+            let (text, request) = try random.request()
+            let results = try names(reader, request)
+            #expect(try results == names(expected, request), "seed \(seed): \(text)")
+            #expect(try reader.count(request) == expected.count(request), "seed \(seed): count of \(text)")
+            if try reader.explain(request).contains("  by the server") { exactCount += 1 }
+        }
+        #expect(exactCount > 40, "seed \(seed): the server decides \(exactCount) of 150 requests")
+    }
+
+    private func names(_ context: ManagedObjectContext, _ request: FetchRequest<ManagedObject>) throws -> [PropertyValue] {
+        try context.fetch(request).map { try $0.value(forKey: $0.entity.name == "Author" ? "name" : "title") }
+    }
+
+    private func insert(_ objects: RandomObjects, into container: PersistentContainer) throws {
+        let context = container.newContext()
+        var authors: [ManagedObject] = []
+        for values in objects.authors {
+            let author = try context.insert(entityNamed: "Author")
+            for (key, value) in values { try author.setValue(value, forKey: key) }
+            authors.append(author)
+        }
+        for (entity, author, values) in objects.works {
+            let work = try context.insert(entityNamed: entity)
+            for (key, value) in values { try work.setValue(value, forKey: key) }
+            if let author { try work.setValue(authors[author], forKey: "author") }
+        }
+        try context.save()
+    }
+}
+
+struct RandomObjects {
+    var authors: [[String: PropertyValue]] = []
+    var works: [(entity: String, author: Int?, values: [String: PropertyValue])] = []
+}
+
+/// Makes random objects and requests of the conformance model.
+struct RandomRequests {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    private mutating func below(_ count: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int(state % UInt64(count))
+    }
+
+    private mutating func pick<T>(_ values: [T]) -> T { values[below(values.count)] }
+
+    private static let texts = ["", "a", "A", "ab", "é", "e\u{301}", "b%", "b_", "z\u{0}y", "z\u{1}", "z", "\u{2}", "𝄞"]
+
+    mutating func objects(_ count: Int) -> RandomObjects {
+        var objects = RandomObjects()
+        for number in 0 ..< count {
+            let name = pick(Self.texts) + String(number)
+            objects.authors.append(["name": .string(name), "born": below(4) == 0 ? .null : .int(Int64(below(6)))])
+            let entity = pick(["Book", "Song"])
+            var values: [String: PropertyValue] = ["title": .string(pick(Self.texts) + String(number))]
+            if entity == "Book", below(3) > 0 { values["pages"] = .int(Int64(below(5) - 2)) }
+            if entity == "Song", below(3) > 0 { values["seconds"] = .double(pick([-.infinity, -0.5, 0, 0.5, 1, 2, .infinity, .nan])) }
+            objects.works.append((entity, below(3) == 0 ? nil : below(objects.authors.count), values))
+        }
+        return objects
+    }
+
+    mutating func request() throws -> (text: String, request: FetchRequest<ManagedObject>) {
+        let entity = pick(["Author", "Work", "Book", "Song"])
+        let format = condition(of: entity, depth: 2)
+        var request = FetchRequest<ManagedObject>(entityName: entity)
+        request.predicate = try FetchPredicate(format: format)
+        let keys = ["Author": ["name", "born"], "Work": ["title", "author.name", "author.born"], "Book": ["pages", "title"], "Song": ["seconds", "author.name"]]
+        for _ in 0 ..< below(3) {
+            let comparison: FetchSort.Comparison = pick([.standard, .standard, .standard, .caseInsensitive, .localizedStandard])
+            request.sortDescriptors.append(FetchSort(pick(keys[entity] ?? []), ascending: below(2) == 0, comparison: comparison))
+        }
+        if below(3) == 0 { request.fetchLimit = below(8) }
+        if below(3) == 0 { request.fetchOffset = below(8) }
+        return ("\(entity) \(format) \(request.sortDescriptors) \(request.fetchOffset) \(request.fetchLimit)", request)
+    }
+
+    private mutating func condition(of entity: String, depth: Int) -> String {
+        if depth > 0 {
+            switch below(6) {
+            case 0: return "(\(condition(of: entity, depth: depth - 1)) AND \(condition(of: entity, depth: depth - 1)))"
+            case 1: return "(\(condition(of: entity, depth: depth - 1)) OR \(condition(of: entity, depth: depth - 1)))"
+            case 2: return "(NOT \(condition(of: entity, depth: depth - 1)))"
+            default: break
+            }
+        }
+        switch entity {
+        case "Author":
+            let works = ["ANY works.title == \(quoted())", "ALL works.title > \(quoted())", "works.@count > \(below(3))"]
+            return pick([text("name"), number("born"), number("born")] + works)
+        case "Work": return pick([text("title"), text("author.name"), number("author.born"), "author == nil", "author != nil"])
+        case "Book": return pick([text("title"), number("pages"), number("author.born"), "author.name == nil"])
+        default: return pick([number("seconds"), number("seconds"), text("author.name"), "author == nil"])
+        }
+    }
+
+    private mutating func quoted() -> String {
+        let text = pick(Self.texts.filter { $0.utf8.allSatisfy { $0 > 2 } })
+        return "'\(text)\(below(3) == 0 ? String(below(60)) : "")'"
+    }
+
+    private mutating func text(_ path: String) -> String {
+        switch below(7) {
+        case 0: return "\(path) \(pick(["==", "!=", "<", "<=", ">", ">="])) nil"
+        case 1: return "\(path) IN {\(quoted()), nil, \(quoted())}"
+        case 2: return "\(path) BETWEEN {\(quoted()), \(quoted())}"
+        case 3: return "\(path) \(pick(["CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE"]))\(pick(["", "[c]", "[cd]", "[n]"])) \(quoted())"
+        default: return "\(path) \(pick(["==", "!=", "<", "<=", ">", ">="]))\(pick(["", "", "[c]", "[n]"])) \(quoted())"
+        }
+    }
+
+    private mutating func number(_ path: String) -> String {
+        let constants = ["0", "1", "2", "-1", "0.5", "1.5", "2.0", "1e30", "-1e30", "9007199254740993"]
+        switch below(6) {
+        case 0: return "\(path) \(pick(["==", "!=", "<", "<=", ">", ">="])) nil"
+        case 1: return "\(path) IN {\(pick(constants)), \(pick(constants)), nil}"
+        case 2: return "\(path) BETWEEN {\(pick(constants)), \(pick(constants))}"
+        default: return "\(path) \(pick(["==", "!=", "<", "<=", ">", ">="])) \(pick(constants))"
+        }
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+#if Postgres
+import Foundation
+import Glibc
+import Synchronization
+
+/// Forwards connections on a Unix socket to the server's socket, and closes one of them after a given number of messages.
+final class SocketProxy: Sendable {
+    enum Direction: CaseIterable { case toServer, fromServer }
+
+    private struct Cut {
+        var direction: Direction
+        var rest: Int
+    }
+
+    /// The folder of the socket, for `host` in a connection string.
+    let folder: String
+    private let serverPath: String
+    private let listener: Int32
+    private let cut = Mutex<Cut?>(nil)
+    private let cutCount = Atomic<Int>(0)
+
+    /// - Parameter server: The folder of the server's socket.
+    init(server: String) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "p" + UUID().uuidString.prefix(8)).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        serverPath = server + "/.s.PGSQL.5432"
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let status = Self.withAddress(folder + "/.s.PGSQL.5432") { [listener] in bind(listener, $0, $1) }
+        guard listener >= 0, status == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+        Thread.detachNewThread { [weak self, listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                guard let self, let server = self.connect() else {
+                    close(client)
+                    continue
+                }
+                Thread.detachNewThread { [weak self] in
+                    while let proxy = self, proxy.forward(client, server) {}
+                    close(client)
+                    close(server)
+                }
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Closes the connection that carries the message with a number, counted from 1, instead of forwarding the message.
+    func closeAtMessage(_ number: Int, _ direction: Direction) { cut.withLock { $0 = Cut(direction: direction, rest: number) } }
+
+    /// The number of connections that were closed.
+    var closedCount: Int { cutCount.load(ordering: .relaxed) }
+
+    /// Forgets a message that has not come.
+    func forwardAll() { cut.withLock { $0 = nil } }
+
+    private func connect() -> Int32? {
+        let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        if Self.withAddress(serverPath, { Glibc.connect(server, $0, $1) }) == 0 { return server }
+        close(server)
+        return nil
+    }
+
+    /// Forwards what one side has sent. Returns false when the connection is to be closed.
+    private func forward(_ client: Int32, _ server: Int32) -> Bool {
+        var sides = [pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0)]
+        guard poll(&sides, 2, 100) >= 0 else { return errno == EINTR }
+        for (side, direction) in zip(sides, [Direction.toServer, .fromServer]) where side.revents != 0 {
+            var bytes = [UInt8](repeating: 0, count: 65_536)
+            let count = read(side.fd, &bytes, bytes.count)
+            if count <= 0 || isCut(direction) { return false }
+            var sent = 0
+            while sent < count {
+                let written = bytes[sent ..< count].withUnsafeBytes { write(direction == .toServer ? server : client, $0.baseAddress, $0.count) }
+                if written <= 0 { return false }
+                sent += written
+            }
+        }
+        return true
+    }
+
+    private func isCut(_ direction: Direction) -> Bool {
+        cut.withLock { cut in
+            guard cut?.direction == direction else { return false }
+            cut?.rest -= 1
+            guard cut?.rest == 0 else { return false }
+            cut = nil
+            cutCount.add(1, ordering: .relaxed)
+            return true
+        }
+    }
+
+    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8) + [0]
+        guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else { return -1 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+    }
+}
+#endif
