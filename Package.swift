@@ -74,9 +74,9 @@ let package = Package(
         .target(
             name: "HornbeamPostgres",
             dependencies: [
-                "Hornbeam", "HornbeamModel", "HornbeamThreads", "CPostgres",
+                "Hornbeam", "HornbeamModel", "HornbeamThreads", .target(name: "CPostgres", condition: .when(traits: ["Postgres"])),
             ],
-            swiftSettings: strict + [.define("Postgres")]),
+            swiftSettings: strict),
         .target(name: "HornbeamConformance", dependencies: ["Hornbeam", "HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
@@ -135,7 +135,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "HornbeamPostgresTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamModel", "HornbeamPostgres"],
-            swiftSettings: common + [.define("Postgres")]),
+            swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

@@ -6,8 +6,7 @@ extension PersistentStoreDescription {
     /// A store in a PostgreSQL database.
     ///
     /// ```swift
-    /// container.persistentStoreDescriptions = [.postgres("postgresql:///shop")]
-    /// try container.loadPersistentStores()
+    /// let shop = try await PersistentContainer.open(.postgres("postgresql:///shop"), for: Author.self, Book.self)
     /// ```
     /// - Parameters:
     ///   - connection: libpq's connection string or URI. Its parts, such as a password, never appear in errors or in the description's URL.

@@ -79,7 +79,7 @@ enum Snippets {
         let text: String
     }
 
-    static let all = Repository.files(".swift", in: ["Tests/DocumentationTests", "Tests/HornbeamTests/Migration", "Tests/OutsidePackage"]).flatMap { file in
+    static let all = Repository.files(".swift", in: ["Tests/DocumentationTests", "Tests/HornbeamPostgresTests", "Tests/HornbeamTests/Migration", "Tests/OutsidePackage"]).flatMap { file in
         regions(file.lines).map { Snippet(place: file.place($0.line), text: $0.text) }
     }
 

@@ -8,6 +8,13 @@ extension PersistentContainer {
         try open(at: url, model: ManagedObjectModel(for: classes), classes: classes)
     }
 
+    /// A container with the open store of a description, for the model that classes declare.
+    ///
+    /// - Throws: The errors of `ManagedObjectModel(for:)`, `init` and `loadPersistentStores()`.
+    public static func open(_ description: PersistentStoreDescription, for classes: ManagedObject.Type...) throws -> PersistentContainer {
+        try open(description, model: ManagedObjectModel(for: classes), classes: classes, migration: nil)
+    }
+
     /// A container with an open store in memory, for the model that classes declare. For tests and caches.
     ///
     /// - Throws: The errors of `ManagedObjectModel(for:)` and `init`.

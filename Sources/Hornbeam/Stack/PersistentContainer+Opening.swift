@@ -16,7 +16,25 @@ extension PersistentContainer {
     public static func open(
         at url: URL, for classes: ManagedObject.Type..., migration: MigrationMonitor? = nil
     ) async throws -> PersistentContainer {
-        try await opening(migration) { try open(at: url, model: ManagedObjectModel(for: classes), classes: classes, migration: $0) }
+        try await opening(migration) {
+            try open(PersistentStoreDescription(url: url), model: ManagedObjectModel(for: classes), classes: classes, migration: $0)
+        }
+    }
+
+    /// A container with the open store of a description, for the model that classes declare. Opens on a background thread.
+    ///
+    /// ```swift
+    /// let shop = try await PersistentContainer.open(.postgres("postgresql:///shop"), for: Author.self, Book.self)
+    /// ```
+    /// - Parameters:
+    ///   - description: The store.
+    ///   - classes: The classes that declare the model.
+    ///   - migration: Reports the progress of a migration. Cancelling the task cancels the migration.
+    /// - Throws: The errors of the synchronous form; `CancellationError` if the task was cancelled before opening began.
+    public static func open(
+        _ description: PersistentStoreDescription, for classes: ManagedObject.Type..., migration: MigrationMonitor? = nil
+    ) async throws -> PersistentContainer {
+        try await opening(migration) { try open(description, model: ManagedObjectModel(for: classes), classes: classes, migration: $0) }
     }
 
     /// A container with an open store at a path on disk. Opens on a background thread.
@@ -25,7 +43,7 @@ extension PersistentContainer {
     public static func open(
         at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = [], migration: MigrationMonitor? = nil
     ) async throws -> PersistentContainer {
-        try await opening(migration) { try open(at: url, model: model, classes: classes, migration: $0) }
+        try await opening(migration) { try open(PersistentStoreDescription(url: url), model: model, classes: classes, migration: $0) }
     }
 
     /// Opens the stores that are not open yet, on a background thread (CON-3).

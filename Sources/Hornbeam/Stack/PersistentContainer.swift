@@ -58,14 +58,14 @@ public final class PersistentContainer: Sendable {
     public static func open(
         at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []
     ) throws -> PersistentContainer {
-        try open(at: url, model: model, classes: classes, migration: nil)
+        try open(PersistentStoreDescription(url: url), model: model, classes: classes, migration: nil)
     }
 
     static func open(
-        at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type], migration: MigrationMonitor?
+        _ description: PersistentStoreDescription, model: ManagedObjectModel, classes: [ManagedObject.Type], migration: MigrationMonitor?
     ) throws -> PersistentContainer {
-        let container = try PersistentContainer(name: url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
-        container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
+        let container = try PersistentContainer(name: description.url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
+        container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores(migration: migration)
         return container
     }
