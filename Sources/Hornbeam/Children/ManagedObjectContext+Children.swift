@@ -76,6 +76,17 @@ extension ManagedObjectContext {
         return merged
     }
 
+    /// Lets an object whose changes ended without a save show its parent's values again: the base values of the changes may be older.
+    func readParent(_ object: ManagedObject) {
+        guard object.scope.isNested, automaticallyMergesChangesFromParent, !object.hasChanges,
+            object.state.isDisjoint(with: [.watched, .gone, .temporary, .detached]), let record = object.record, record.frozenRow != nil
+        else { return }
+        record.frozenRow = nil
+        record.version = 0
+        object.hint = RowHint()
+        object.state.insert(.fault)
+    }
+
     /// Called when the parent has saved changes that this context has read. Reads now use the saved rows.
     func readSavedSnapshot() {
         mergeAutomatically { try move() }

@@ -52,6 +52,7 @@ extension ManagedObjectContext {
         let views = tracker.objects.views
         for (object, _, _) in past.touched {
             clearUpdatedIfUnchanged(of: object)
+            readParent(object)
             object.state.remove(.touched)
             views.note(object)
         }

@@ -48,6 +48,7 @@ extension ManagedObjectContext {
         defer { observers.hub?.noteChange(object) }
         record.discardChanges()
         record.version = 0
+        readParent(object)
         if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
     }
 

@@ -12,10 +12,10 @@ struct BatchedResults<Object: ManagedObject>: UpdatedResults {
     private(set) var sections: [FetchedResultsSection<Object>] = []
     var isStale = false
 
-    /// Fetches results. Nil if their sections need the objects: the sections must be those of the first sort, without a limit and in no child context,
-    /// and the section key path must lead to an attribute that is text, an integer, a boolean or a date.
+    /// Fetches results. Nil if their sections need the objects: the sections must be those of the first sort, without a limit, and the
+    /// section key path must lead to an attribute that is text, an integer, a boolean or a date.
     init?(_ fetch: ValidatedFetch, by sectionKeyPath: String?, in context: ManagedObjectContext) throws {
-        guard fetch.request.fetchBatchSize > 0, sectionKeyPath.map({ context.parent == nil && Self.isGrouped(fetch, $0) }) ?? true else { return nil }
+        guard fetch.request.fetchBatchSize > 0, sectionKeyPath.map({ Self.isGrouped(fetch, $0) }) ?? true else { return nil }
         self.fetch = fetch
         self.context = context
         self.sectionKeyPath = sectionKeyPath

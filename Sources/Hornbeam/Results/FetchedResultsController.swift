@@ -15,7 +15,7 @@ internal import HornbeamStore
 ///
 /// With a batch size (`FetchRequest.batches(of:)`), the controller keeps references to the rows, and creates the objects that are accessed, a batch
 /// at a time (FET-5). Each update that may affect the results is a fetch. Section names are counted by the store if the sections are those of the first sort
-/// and there is no limit; otherwise, and for sections in a child context, the batch size has no effect.
+/// and there is no limit; otherwise the batch size has no effect.
 public final class FetchedResultsController<Object: ManagedObject> {
     /// The fetch request of the controller.
     public let request: FetchRequest<Object>

@@ -50,6 +50,36 @@ import Testing
         #expect(!family.child.hasChanges)
     }
 
+    @Test("MOC-6, NOT-7: a child that follows shows the newest values once its own change ends", arguments: StoreKind.allCases, ["rollback", "undo", "back", "refresh"])
+    func endedChangeShowsTheNewestValues(kind: StoreKind, end: String) throws {
+        for isFollowing in [true, false] {
+            let family = try Family(kind)
+            family.parent.automaticallyMergesChangesFromParent = true
+            family.child.automaticallyMergesChangesFromParent = isFollowing
+            family.child.undoStack = UndoStack()
+            let ada = try family.inChild(family.ada)
+            ada.salary = 0
+            family.child.processPendingChanges()
+            let other = family.stack.newContext()
+            try other.existingObject(Employee.self, with: ada.objectID).salary = 4
+            try other.save()
+            try family.child.mergeFromStore()
+            #expect(ada.salary == 0 && family.ada.salary == 4)
+            switch end {
+            case "rollback": family.child.rollback()
+            case "undo": family.child.undo()
+            case "back": ada.salary = 1
+            default: try family.child.refresh(ada, mergeChanges: false)
+            }
+            family.child.processPendingChanges()
+            let newest = isFollowing || end == "refresh" ? 4 : 1
+            #expect(!ada.hasChanges && ada.salary == newest, "\(end), following \(isFollowing)")
+            guard isFollowing else { continue }
+            #expect(try family.child.fetch(FetchRequest<Employee>().where { $0.salary == 4 }) == [ada])
+            #expect(try family.child.fetch(Employee.select(\.salary.sum)) == [6])
+        }
+    }
+
     @Test("SAV-6: a save into a parent that changes at each attempt is refused", arguments: StoreKind.allCases)
     func saveWithLastingConflictsIsRefused(kind: StoreKind) throws {
         let family = try Family(kind)

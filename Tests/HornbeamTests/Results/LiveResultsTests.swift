@@ -30,6 +30,9 @@ import Testing
         try context.saveToStore()
         let flat = try Self.requests.indices.map { LiveValue(context.results(of: try Self.request($0))) }
         let sectioned = try Self.requests.indices.map { FetchedResults(try Self.request($0), in: context, sectionedBy: Self.requests[$0].section) }
+        let batched = try Self.requests.indices.map {
+            FetchedResults(try Self.request($0).batches(of: 2), in: context, sectionedBy: Self.requests[$0].section)
+        }
         let counts = try Self.requests.indices.map { LiveValue(context.liveCount(of: try Self.request($0))) }
         let existences = try Self.requests.indices.map { LiveValue(context.liveExistence(of: try Self.request($0))) }
         let totals = LiveValue(context.results(of: Employee.select(\.count, \.salary.sum)))
@@ -53,12 +56,15 @@ import Testing
             if step % 3 == 0 { continue }
             context.processPendingChanges()
             let total = try context.fetch(FetchRequest<Employee>()).reduce(0) { $0 + $1.salary }
-            if !setting.isChild { #expect(totals.value?.first?.1 ?? 0 == total, "seed \(seed), step \(step), \(setting): \(log.suffix(4))") }
+            #expect(totals.value?.first?.1 ?? 0 == total, "seed \(seed), step \(step), \(setting): \(log.suffix(4))")
             for number in Self.requests.indices {
                 let values = (flat[number].value, sectioned[number].objects, sectioned[number].sections)
                 let expected = try context.fetch(Self.request(number))
                 let comment: Comment = "seed \(seed), step \(step), \(setting), request \(number): \(log.suffix(4))"
                 #expect(values.0 == expected && Set(values.1) == Set(expected) && values.1.count == expected.count, comment)
+                let rows = batched[number].objects
+                #expect(Set(rows) == Set(expected) && rows.count == expected.count && batched[number].fetchError == nil, comment)
+                #expect(batched[number].sections.map(\.name) == values.2.map(\.name) || Self.requests[number].section == "department.name", comment)
                 #expect(values.2.map(\.name).count == Set(values.2.map(\.name)).count, comment)
                 if Self.requests[number].section != "department.name" { #expect(values.1 == expected, comment) }
                 #expect(counts[number].value == expected.count && existences[number].value == !expected.isEmpty, comment)
