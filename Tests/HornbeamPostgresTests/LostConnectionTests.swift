@@ -28,7 +28,7 @@ import Testing
         let kept = try context.insert(entityNamed: "Author")
         try kept.setValue("kept", forKey: "name")
         try context.save()
-        for number in 1 ... 12 {
+        for number in 1 ... 8 {
             let new = try context.insert(entityNamed: "Author")
             try new.setValue(.string("new \(number)"), forKey: "name")
             // Every second save has an update too, so it locks rows before it writes.
@@ -43,8 +43,9 @@ import Testing
             proxy.forwardAll()
             #expect(try count(direct.newContext(), "name == %@", "new \(number)") == 1, "message \(number)")
         }
-        #expect(try count(direct.newContext(), "born == 12 AND name == %@", "kept") == 1)
-        #expect(proxy.closedCount > 4)
+        #expect(try count(direct.newContext(), "born == 8 AND name == %@", "kept") == 1)
+        // At least in the one round trip of new objects, and in the two of changed ones.
+        #expect(proxy.closedCount >= 3)
     }
 
     @Test func savesOfSeveralStoresLoseNoChange() async throws {
