@@ -199,7 +199,7 @@ extension Engine {
     ) throws(EngineError) -> BackupReport {
         _ = try snapshot()
         // Makes lazy commits durable, so that the copy includes them.
-        if readerPosition == nil { try core.pipeline.syncIfNeeded() }
+        if !options.isReadOnly { try core.pipeline.syncIfNeeded() }
         let log = state.withLock { $0.log }
         let backup = Backup(
             recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem,
