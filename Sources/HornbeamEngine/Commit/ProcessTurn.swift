@@ -64,11 +64,12 @@ final class ProcessTurn: Sendable {
     private let limit: UInt64
     private let path: String
 
-    init(_ lock: any SharedFileLock, path: String, options: EngineOptions) {
+    /// `limit`: the nanoseconds for which a thread waits for other processes, if `usesThread`.
+    init(_ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64) {
         self.lock = lock
         self.path = path
-        usesThread = options.usesBackgroundThread
-        limit = options.busyTimeout.nanoseconds
+        self.usesThread = usesThread
+        self.limit = limit
     }
 
     /// Sets the work of the engine. `isHeld`: the process has the turn already.

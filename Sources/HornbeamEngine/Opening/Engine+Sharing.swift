@@ -12,7 +12,11 @@ import HornbeamThreads
 extension Engine {
     /// Begins to share the store with other processes.
     func start(_ turn: ProcessTurn, isHeld: Bool) {
-        state.withLock { $0.lock = turn.lock }
+        let newest = latest
+        state.withLock { state in
+            state.lock = turn.lock
+            state.recovered = newest
+        }
         let work = ProcessTurn.Work(
             takeOver: { [weak self, path] () throws(EngineError) in
                 guard let self else { throw EngineError(.closed, "The store is closed.", path: path) }

@@ -13,9 +13,9 @@ extension Recovery {
         do throws(EngineError) {
             try lock.verify()
             var recovery = self
-            let sharing = StoreSharing(turn: ProcessTurn(lock, path: path, options: options), lifecycle: Lifecycle(path: path))
-            recovery.sharing = sharing
-            return try recovery.open(sharing.turn, isNew: isNew)
+            let turn = ProcessTurn(lock, path: path, usesThread: options.usesBackgroundThread, limit: options.busyTimeout.nanoseconds)
+            recovery.sharing = StoreSharing(turn: turn, lifecycle: Lifecycle(path: path))
+            return try recovery.open(turn, isNew: isNew)
         } catch {
             lock.release()
             throw error

@@ -23,14 +23,17 @@ import Testing
             },
             verify: { image in
                 guard try image.disk.exists("s.hornbeam/meta") || image.acknowledged > 0 else { return }
+                // Another process has just opened the store and has not had the turn: a record from before the crash must have no effect.
+                let other = try image.disk.share("s.hornbeam/meta", recordingHolderIn: "s.hornbeam/lock")
                 try oracle.judge(image)
+                other.release()
             })
         #expect(report.images > 100)
     }
 
-    /// One engine dies at a call of the file system. The other one continues, and a new engine joins it.
-    @Test("an engine dies at every call; the other one goes on", arguments: 0..<8)
-    func deathAtEveryCall(part: Int) throws {
+    /// One engine dies at a call of the file system; every third call is tried. The other one continues, and a new engine joins it.
+    @Test("an engine dies at a call of the file system; the other one goes on", arguments: 0..<4)
+    func deathAtACall(part: Int) throws {
         let oracle = EngineOracle(seed: 11, transactions: 60, options: Self.options)
         var after = part
         while true {
@@ -45,9 +48,9 @@ import Testing
             try Self.goOn(oracle, survivor, disk, acknowledged: max(acknowledged, 4), "dies after call \(after)")
             withExtendedLifetime(engine) {}
             if !died { break }
-            after += 8
+            after += 12
         }
-        #expect(after > 100)
+        #expect(after > 60)
     }
 
     /// Opens an engine and commits up to transaction 13. The newest acknowledged transaction.
