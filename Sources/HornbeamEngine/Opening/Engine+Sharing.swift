@@ -60,7 +60,8 @@ extension Engine {
             let reader = LogReader(directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier)
             guard let begun = try reader.begunSegments(from: newest.oldestLogSegment, upTo: record.mark) else { return nil }
             core.files.setNextFile(atLeast: record.nextPageFile)
-            return try makeLog(record.mark, newest.nextLogSegment, begun)
+            // The numbers have no gap: the last holder may have removed a prepared segment that `meta` counts.
+            return try makeLog(record.mark, begun.last?.header.number.next ?? newest.nextLogSegment, begun)
         } catch {
             // Recovery repeats the reading, and reports damage.
             guard error.code == .damaged || error.code == .logDamaged else { throw error }

@@ -122,6 +122,30 @@ import Testing
         }
     }
 
+    /// A checkpoint counts the prepared segment in `meta`, and the hand-over removes it. The next segment had the number after it, which left a gap.
+    @Test func aPreparedSegmentThatIsRemovedLeavesNoGap() throws {
+        var options = Self.sharing(EngineOracle.smallest)
+        options.checkpointLogBytes = 1 << 20
+        let oracle = EngineOracle(transactions: 90, bigEvery: 1000, options: options)
+        let disk = MemoryFileSystem()
+        let engines = try Self.open(2, disk, options)
+        try oracle.commit(to: engines[0], through: 4)
+        let turn = try #require(engines[0].sharing?.turn)
+        try turn.enter()
+        try oracle.change(engines[0])
+        let log = try #require(engines[0].state.withLock { $0.log })
+        try log.prepareSegment()
+        try engines[0].checkpointer.run(log: log)
+        turn.exit()
+        for number in 6...90 as ClosedRange<UInt64> { try oracle.commit(to: engines[Int(number / 40 % 2)], through: number) }
+        // Both die.
+        for engine in engines { engine.sharing?.turn.lock.release() }
+        let alone = try Engine.open(EngineOracle.path, fileSystem: disk, options: EngineOracle.smallest)
+        #expect(try oracle.newest(in: alone.snapshot()) == 90)
+        try oracle.expectSound(alone)
+        withExtendedLifetime(engines) {}
+    }
+
     /// One engine closes and opens all the time while another one writes.
     @Test(arguments: 1...6) func openingAndClosingBesideAnother(_ step: UInt64) throws {
         let oracle = EngineOracle(transactions: 60, options: Self.sharing(EngineOracle.smallest))
@@ -142,5 +166,14 @@ import Testing
         let alone = try Engine.open(EngineOracle.path, fileSystem: disk, options: EngineOracle.smallest)
         #expect(try oracle.newest(in: alone.snapshot()) == newest)
         try oracle.expectSound(alone)
+    }
+}
+
+extension EngineOracle {
+    /// Commits the next transaction of an engine whose caller is a user of the turn.
+    fileprivate func change(_ engine: Engine) throws {
+        let transaction = try engine.beginInTurn()
+        try change(transaction, try next(for: transaction))
+        _ = try transaction.commit()
     }
 }
