@@ -10,6 +10,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case newerFormat
         /// Another process, or another engine in this process, has the store open for writing.
         case storeInUse
+        /// Another process that writes the store did not hand over the writer's turn within the time limit.
+        case busy
         /// A page, a log frame or a meta block fails its check or contradicts itself.
         case damaged
         /// Acknowledged commits are missing from the middle or end of the log.

@@ -6,12 +6,13 @@ extension Engine {
     /// Opens the store at a path, with recovery after a crash. Creates the store if there is none and the options permit that.
     ///
     /// An engine for reading reads the newest durable version; another process may write meanwhile. `refresh()` changes to a newer version.
-    /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
+    /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `busy`, `readOnly`, `full`, `inputOutput`.
     package static func open(
         _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
     ) throws(EngineError) -> Engine {
         let recovery = Recovery(path: path, fileSystem: fileSystem, options: options)
         if options.isReadOnly { return try recovery.openForReading() }
+        if options.isShared, options.startingPoint == .newest { return try recovery.openShared() }
         let (engine, log, lock) = try recovery.open()
         engine.start(log, lock)
         if let loss = engine.loss { try engine.skipLostKeys(loss) }
@@ -29,5 +30,5 @@ extension Engine {
     }
 
     /// The parameters of the opening, to open the store again or to read its files.
-    var recovery: Recovery { Recovery(path: path, fileSystem: core.files.fileSystem, options: options) }
+    var recovery: Recovery { Recovery(path: path, fileSystem: core.files.fileSystem, options: options, sharing: sharing) }
 }

@@ -6,6 +6,7 @@ extension ReaderPosition {
     /// Changes an engine to the newest durable version. False if there is no newer one.
     func refresh(_ engine: Engine) throws(EngineError) -> Bool {
         try place.withLock { (place) throws(EngineError) in
+            if place.isWriting { return false }
             let recovery = engine.recovery
             let newest = engine.latest
             let states = try recovery.retryingBesideWriter { () throws(EngineError) in
@@ -25,7 +26,7 @@ extension ReaderPosition {
         }
     }
 
-    private func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+    func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
         let recovery = engine.recovery
         try engine.core.files.openAllFiles()
         try recovery.requireStateInMeta(place.state)
@@ -34,7 +35,7 @@ extension ReaderPosition {
 
     /// Opens the store again at the newest checkpoint, with a new pool. The new version is not older than the current one. Snapshots of the old
     /// pool remain readable.
-    private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
+    func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
         let fresh = try engine.recovery.openForReading(from: place.end.position)
         guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }
         place = readerPosition.place.withLock { $0 }

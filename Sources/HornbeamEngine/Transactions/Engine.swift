@@ -9,7 +9,8 @@ import Synchronization
 
 /// An open store.
 package final class Engine: Sendable {
-    /// The parts that opening makes. They never change in a writer. A reader replaces them when it starts again from a newer checkpoint.
+    /// The parts that opening makes. They never change in a writer without other processes. Others replace them when they start again from a newer
+    /// checkpoint.
     struct Parts {
         let core: EngineCore
         let checkpointer: Checkpointer
@@ -31,8 +32,10 @@ package final class Engine: Sendable {
     /// That of the first parts, since a reader is closed once, whichever parts it has.
     var lifecycle: Lifecycle { first.core.lifecycle }
     package let options: EngineOptions
-    /// The position of an engine that was opened for reading; nil in a writer.
+    /// The position in the log of an engine that was opened for reading, or that shares its store; nil in a writer without other processes.
     let readerPosition: ReaderPosition?
+    /// The turn of this process if several processes write the store; otherwise nil.
+    let sharing: StoreSharing?
     let state: Guarded<State>
     let maintenance: Maintenance
     let logMaintenance: Maintenance
@@ -58,13 +61,15 @@ package final class Engine: Sendable {
     }
 
     init(
-        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil
+        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil,
+        sharing: StoreSharing? = nil
     ) {
         self.path = path
         first = parts
         firstRegistry = parts.core.registry
         self.options = options
         self.readerPosition = readerPosition
+        self.sharing = sharing
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance(mayStart: options.mayStartThread)
@@ -74,10 +79,13 @@ package final class Engine: Sendable {
     deinit {
         // A forked child has neither the threads nor the lock.
         guard forks == ProcessForks.count else { return }
-        core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
-        state.withLock { $0.lock }?.release()
+        // Without a lock the parts may belong to another engine.
+        guard let lock = state.withLock({ $0.lock }) else { return }
+        core.pipeline.endThrottling()
+        sharing?.turn.abandon()
+        lock.release()
     }
 
     /// The lost transactions, if the store was opened at an older version; otherwise nil.
@@ -89,7 +97,7 @@ package final class Engine: Sendable {
     /// Replaces the parts with those of another engine of the same store.
     func replaceParts(with other: Engine) {
         let fresh = other.parts
-        assert(readerPosition != nil && other.latest >= latest, "Only a reader is replaced, by a state that is not older.")
+        assert(readerPosition != nil && other.latest >= latest, "The parts are replaced by a state that is not older.")
         newer.withLock { $0 = fresh }
         loss = other.loss
     }
@@ -128,6 +136,7 @@ package final class Engine: Sendable {
     ) throws(EngineError) -> Snapshot {
         try requireOwnProcess()
         try lifecycle.require(.snapshot)
+        let core = core
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
@@ -147,11 +156,30 @@ package final class Engine: Sendable {
     // MARK: Writing
 
     /// Waits for the writer's turn and starts a transaction.
+    ///
+    /// A shared store also waits for the turn of the process, and throws `busy` after the time limit.
     package func begin() throws(EngineError) -> WriteTransaction {
         try requireOwnProcess()
-        guard readerPosition == nil else {
-            throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+        guard let sharing else {
+            guard readerPosition == nil else {
+                throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+            }
+            return try beginInTurn()
         }
+        try sharing.turn.enter()
+        do throws(EngineError) {
+            let transaction = try beginInTurn()
+            transaction.user = TurnUser(sharing.turn)
+            return transaction
+        } catch {
+            sharing.turn.exit()
+            throw error
+        }
+    }
+
+    /// Starts a transaction. The caller is a user of the turn of this process, if the store is shared.
+    func beginInTurn() throws(EngineError) -> WriteTransaction {
+        let core = core
         return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
@@ -321,9 +349,15 @@ package final class Engine: Sendable {
     /// Throws `durabilityLost`, and removes nothing, when the store's files were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
+        if let sharing { return try closeShared(sharing.turn) }
         core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
+        try closeWriter()
+    }
+
+    /// Closes an engine that has the writer's lock, and releases the lock. The background threads have ended.
+    func closeWriter() throws(EngineError) {
         if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), !isUnchangedSinceOpening {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }

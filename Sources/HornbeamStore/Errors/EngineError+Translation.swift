@@ -26,7 +26,7 @@ extension HornbeamError.Code {
         switch code {
         case .notAStore: self = .notAStore
         case .newerFormat: self = .newerFormat
-        case .storeInUse: self = .storeInUse
+        case .storeInUse, .busy: self = .storeInUse
         case .damaged, .unknownTree: self = .damaged
         case .logDamaged: self = .logDamaged
         case .full: self = .full
