@@ -27,6 +27,7 @@ import Foundation
             case KillChild.command: return try KillChild(options).run()
             case DocumentChild.command: return try DocumentChild(options).run()
             case ProcessesChild.command: return try ProcessesChild(options).run()
+            case LedgerChild.command: return try LedgerChild(options).run()
             default: return try perform(mode(options.command), options, words)
             }
             return 0

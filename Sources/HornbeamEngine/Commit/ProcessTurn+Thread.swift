@@ -1,5 +1,5 @@
-// The thread that takes the turn of a process and waits for the requests of other processes. It keeps the turn's object alive, but not the
-// engine. It may be blocked in a call of the operating system when the store is closed; then it ends when that call returns.
+// The thread that takes the turn of a process, waits for the requests of other processes, and follows their commits. It keeps the turn's object
+// alive, but not the engine. It may be blocked in a call of the operating system when the store is closed; then it ends when that call returns.
 
 import Glibc
 import HornbeamThreads
@@ -26,6 +26,7 @@ extension ProcessTurn {
         while unsafe !state.isEnding {
             switch unsafe state.phase {
             case .away where unsafe state.waiters > 0: take()
+            case .away where unsafe state.isFollowing: listen()
             case .held:
                 monitor.unlock()
                 lock.waitForRequest()
@@ -36,6 +37,24 @@ extension ProcessTurn {
             }
         }
         monitor.unlock()
+    }
+
+    /// The pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
+    private static let pauseAfterCommits: Int32 = 2
+
+    /// Reads the commits of other processes, or waits for one. The caller has the monitor, which is released meanwhile.
+    private func listen() {
+        unsafe state.isListening = true
+        monitor.unlock()
+        lock.watchCommits()
+        // A commit after the beginning of the watch ends the wait, so none is missed.
+        if let work = unsafe work, work.catchUp() {
+            lock.pause(milliseconds: Self.pauseAfterCommits)
+        } else {
+            lock.waitForCommit()
+        }
+        monitor.lock()
+        unsafe state.isListening = false
     }
 
     private func handOverToOthers() {

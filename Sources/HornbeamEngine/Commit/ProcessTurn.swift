@@ -8,6 +8,7 @@
 //
 // Invariants:
 // - Transactions and upkeep are counted as users of the turn. It is handed over only without users.
+// - A caller of `hold` is a user until it calls `release`. It may start transactions, so users enter although the turn is requested.
 // - Each thread that waited when the turn was granted uses it before it is handed over. So every change of the holder makes progress.
 // - `takeOver` and `handOver` run with the turn and without users.
 
@@ -37,8 +38,14 @@ final class ProcessTurn: Sendable {
         var granted = 0
         /// True if another process waits for the turn.
         var isRequested = false
+        /// The number of callers of `hold` that have not called `release`.
+        var holds = 0
+        /// True if the thread reads the commits of other processes while it waits.
+        var isFollowing = false
+        /// True while the thread reads commits of other processes or waits for one.
+        var isListening = false
         /// True if a user may enter.
-        var isGranted: Bool { phase == .held && (!isRequested || granted > 0) }
+        var isGranted: Bool { phase == .held && (!isRequested || granted > 0 || holds > 0) }
         /// True if no thread in this process needs the turn.
         var isUnused: Bool { users == 0 && granted == 0 }
         /// The number of failed attempts to take the turn, and the last error.
@@ -53,6 +60,8 @@ final class ProcessTurn: Sendable {
         let takeOver: @Sendable () throws(EngineError) -> Void
         /// Makes all commits durable and ends writing.
         let handOver: @Sendable () -> Void
+        /// Reads the commits of other processes while one of them has the turn. Returns whether there were any.
+        let catchUp: @Sendable () -> Bool
     }
 
     let lock: any SharedFileLock
@@ -89,7 +98,7 @@ final class ProcessTurn: Sendable {
     /// commits of other processes.
     func enter() throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
-            if unsafe state.phase == .held, unsafe !state.isRequested, unsafe !state.isEnding, usesThread {
+            if unsafe state.phase == .held, unsafe !state.isRequested || state.holds > 0, unsafe !state.isEnding, usesThread {
                 unsafe state.users += 1
                 return
             }
@@ -113,6 +122,7 @@ final class ProcessTurn: Sendable {
             if let failure = unsafe state.failure, unsafe state.failures > failures { throw failure }
             if usesThread {
                 monitor.signalAll(.progress)
+                if unsafe state.isListening { lock.wake() }
                 let now = MonotonicClock.nanoseconds
                 guard now < end else { throw busy }
                 monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
@@ -141,6 +151,30 @@ final class ProcessTurn: Sendable {
             guard unsafe state.isUnused else { return }
             monitor.signalAll(.progress)
             if !usesThread, unsafe !state.isEnding { leave() }
+        }
+    }
+
+    // MARK: Several transactions
+
+    /// Like `enter`. Until `release`, this process keeps the turn, and further users enter although another process asks for it.
+    func hold() throws(EngineError) {
+        try enter()
+        monitor.withLock { unsafe state.holds += 1 }
+    }
+
+    func release() {
+        monitor.withLock {
+            assert(unsafe state.holds > 0, "A hold is released once.")
+            unsafe state.holds -= 1
+        }
+        exit()
+    }
+
+    /// Begins to read the commits of other processes when they are made. Only with a thread.
+    func follow() {
+        monitor.withLock {
+            unsafe state.isFollowing = true
+            monitor.signalAll(.progress)
         }
     }
 

@@ -32,6 +32,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooLarge
         /// A tree, column or name that does not exist, or exists already.
         case unknownTree
+        /// Another process changed the schema of a shared store.
+        case schemaChanged
         /// A report of progress cancelled the work.
         case cancelled
     }

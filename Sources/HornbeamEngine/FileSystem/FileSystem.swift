@@ -114,7 +114,16 @@ package protocol SharedFileLock: FileLock {
     func isTurnRequested() throws(EngineError) -> Bool
     /// Returns when another engine may wait for the turn, or after `endWait`. May return earlier. Only the holder of the turn calls it.
     func waitForRequest()
-    /// Ends the current and all later calls of `waitForRequest`.
+    /// Begins to watch for commits of other engines. A commit after the call ends the next `waitForCommit`.
+    func watchCommits()
+    /// Returns when another engine may have committed, or after `wake` or `endWait`. May return earlier. Only an engine without the turn calls
+    /// it. Locks in memory do not notify of commits.
+    func waitForCommit()
+    /// Returns after a time, or after `wake` or `endWait`.
+    func pause(milliseconds: Int32)
+    /// Ends the current `waitForCommit` or `pause`, or the next one.
+    func wake()
+    /// Ends the current and all later waits.
     func endWait()
     /// The holder of the turn, as the subject of an error message.
     var holderName: String { get }

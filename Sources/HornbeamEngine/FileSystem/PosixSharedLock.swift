@@ -13,6 +13,8 @@
 // the holder watches that file with inotify. Writes of the durable LSN hint to the file do not change this kind of event.
 // The holder tests byte 2 after it has begun to watch, so that no request is missed. Without inotify it tests the byte every 10 ms.
 //
+// A process without the turn watches writes to the file `lock`: the durable LSN hint is written there after each sync.
+//
 // Byte 3 shows that the store was recovered after the last power failure: locks do not survive one.
 
 #if canImport(Glibc)
@@ -151,11 +153,15 @@ final class PosixSharedLock: SharedFileLock {
     }
 
     func waitForRequest() {
-        events.watch(holder)
+        events.watch(holder, .times)
         let isRequested = (try? isTurnRequested()) ?? true
         if !isRequested { events.wait() }
     }
 
+    func watchCommits() { events.watch(holder, .writes) }
+    func waitForCommit() { events.wait() }
+    func pause(milliseconds: Int32) { events.pause(milliseconds: milliseconds) }
+    func wake() { events.wake() }
     func endWait() { events.end() }
 
     var holderName: String { PosixFileLock.holderName(in: holder) }

@@ -15,6 +15,8 @@ package final class SharedMemoryLocks: Sendable {
         var requests: [Int] = []
         /// The members whose waits for requests have ended.
         var ended: Set<Int> = []
+        /// The members whose current or next wait for commits ends.
+        var woken: Set<Int> = []
     }
 
     let state = Guarded(State())
@@ -104,6 +106,17 @@ final class SharedMemoryLock: SharedFileLock {
         locks.state.wait { [member] in $0.requests.isEmpty && !$0.ended.contains(member) ? nil : () }
     }
 
+    func watchCommits() {}
+
+    func waitForCommit() {
+        locks.state.wait { [member] state in
+            if state.ended.contains(member) { return () }
+            return state.woken.remove(member).map { _ in }
+        }
+    }
+
+    func pause(milliseconds: Int32) {}
+    func wake() { locks.change { [member] in _ = $0.woken.insert(member) } }
     func endWait() { locks.change { [member] in _ = $0.ended.insert(member) } }
 
     var holderName: String { "Another engine of this process" }

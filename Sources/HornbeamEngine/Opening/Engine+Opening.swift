@@ -19,12 +19,14 @@ extension Engine {
         return engine
     }
 
-    /// Changes an engine that was opened for reading to the newest durable version. True if there is a newer one.
+    /// Changes an engine that was opened for reading, or beside other processes, to the newest durable version. True if there is a newer one.
     ///
     /// Existing snapshots do not change. Reads only `meta` and `lock` if there is no newer version. A writing engine always has the newest version.
     package func refresh() throws(EngineError) -> Bool {
         try requireOwnProcess()
         guard let readerPosition else { return false }
+        // After a failure the store shows its last state: the outcome of its last commits is not known.
+        if sharing != nil, failure != nil { return false }
         try lifecycle.require(.snapshot)
         return try readerPosition.refresh(self)
     }

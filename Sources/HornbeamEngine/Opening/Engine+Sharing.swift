@@ -22,7 +22,10 @@ extension Engine {
                 guard let self else { throw EngineError(.closed, "The store is closed.", path: path) }
                 try self.takeOver()
             },
-            handOver: { [weak self] in self?.handOver() })
+            handOver: { [weak self] in self?.handOver() },
+            catchUp: { [weak self] in
+                do throws(EngineError) { return try self?.refresh() ?? false } catch { return false }
+            })
         turn.start(work, isHeld: isHeld)
     }
 
@@ -31,16 +34,60 @@ extension Engine {
     /// Reads the commits of other processes and continues the log. The process has the turn.
     func takeOver() throws(EngineError) {
         guard let readerPosition, let turn = sharing?.turn else { preconditionFailure("An engine that shares its store has a position in the log.") }
+        if let failure { throw failure }
         try turn.lock.verify()
         try readerPosition.place.withLock { (place) throws(EngineError) in
             assert(!place.isWriting, "The turn is taken over once.")
-            if let log = try resumedLog(readerPosition, &place) { return try startWriting(log, &place) }
-            let (fresh, log) = try recovery.openForWriting(turn.lock, isNew: false)
-            replaceParts(with: fresh)
-            cleaner.round = nil
-            try startWriting(log, &place)
+            let known = latest
+            beginReadingOthers()
+            let log: LogWriter
+            if let resumed = try resumedLog(readerPosition, &place) { log = resumed } else {
+                let (fresh, recovered) = try recovery.openForWriting(turn.lock, isNew: false)
+                replaceParts(with: fresh)
+                cleaner.round = nil
+                log = recovered
+            }
+            do throws(EngineError) {
+                try follower?(Followed(after: known, hasTurn: true))
+                try startWriting(log, &place)
+            } catch {
+                log.close()
+                throw error
+            }
         }
     }
+
+    // MARK: Following other processes
+
+    /// Commits of other processes that this one has read.
+    package struct Followed: Sendable {
+        /// The newest transaction before.
+        package let after: TransactionNumber
+        /// True if this process has the turn. Its transactions begin after the call.
+        package let hasTurn: Bool
+    }
+
+    package typealias Follower = @Sendable (Followed) throws(EngineError) -> Void
+
+    /// Calls a closure whenever this process has read commits of others, in order, and each time that it takes the turn. With the turn, an error of
+    /// the closure refuses the transactions that wait. The closure must not refresh the engine or begin a transaction. Called once.
+    package func follow(_ body: @escaping Follower) {
+        followers.withLock { $0 = body }
+        if options.usesBackgroundThread { sharing?.turn.follow() }
+    }
+
+    var follower: Follower? { followers.withLock { $0 } }
+
+    /// True if several processes can write the store.
+    package var isShared: Bool { sharing != nil }
+
+    /// Keeps the turn of this process for several transactions. Others of this process may begin too. No effect if the store is not shared.
+    package func holdTurn() throws(EngineError) {
+        try requireOwnProcess()
+        try sharing?.turn.hold()
+    }
+
+    package func releaseTurn() { sharing?.turn.release() }
 
     /// The log after the record of the last holder; nil if there is none or the log differs from it.
     private func resumedLog(_ position: ReaderPosition, _ place: inout ReaderPosition.Place) throws(EngineError) -> LogWriter? {

@@ -13,16 +13,20 @@ extension ReaderPosition {
                 try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
             }
             if states[0] != place.state {
+                engine.beginReadingOthers()
                 try restart(engine, &place)
             } else {
                 let durable = try recovery.retryingBesideWriter { () throws(EngineError) in
                     try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
                 }
                 if durable > place.end.position {
+                    engine.beginReadingOthers()
                     do throws(EngineError) { try continueReplay(engine, &place, to: durable) } catch { try restart(engine, &place) }
                 }
             }
-            return engine.latest != newest
+            guard engine.latest != newest else { return false }
+            try engine.follower?(Engine.Followed(after: newest, hasTurn: false))
+            return true
         }
     }
 

@@ -24,9 +24,11 @@ package final class Engine: Sendable {
     private let first: Parts
     /// The registry of `first`, as a separate property for fast reads.
     private let firstRegistry: VersionRegistry
-    /// The parts that replace `first` in a reader.
+    /// The parts that replace `first` in a reader, or in a process that shares its store.
     private let newer = Guarded<Parts?>(nil)
-    private var parts: Parts { readerPosition == nil ? first : newer.withLock { $0 } ?? first }
+    /// True if `newer` has parts. A process that is alone never replaces its parts, and takes no lock to read them.
+    private let isReplaced = Atomic(false)
+    private var parts: Parts { isReplaced.load(ordering: .acquiring) ? newer.withLock { $0 } ?? first : first }
     var core: EngineCore { parts.core }
     var checkpointer: Checkpointer { parts.checkpointer }
     /// That of the first parts, since a reader is closed once, whichever parts it has.
@@ -36,6 +38,9 @@ package final class Engine: Sendable {
     let readerPosition: ReaderPosition?
     /// The turn of this process if several processes write the store; otherwise nil.
     let sharing: StoreSharing?
+    /// Receives the commits of other processes; nil if none was set.
+    let followers = Guarded<Follower?>(nil)
+    private let readings = Atomic(0)
     let state: Guarded<State>
     let maintenance: Maintenance
     let logMaintenance: Maintenance
@@ -99,6 +104,7 @@ package final class Engine: Sendable {
         let fresh = other.parts
         assert(readerPosition != nil && other.latest >= latest, "The parts are replaced by a state that is not older.")
         newer.withLock { $0 = fresh }
+        isReplaced.store(true, ordering: .releasing)
         loss = other.loss
     }
 
@@ -124,8 +130,13 @@ package final class Engine: Sendable {
 
     // MARK: Reading
 
-    /// The number of the newest published version. Needs no lock in a writer.
-    package var latest: TransactionNumber { readerPosition == nil ? firstRegistry.published : core.registry.published }
+    /// The number of the newest published version. Needs no lock in a process that is alone.
+    package var latest: TransactionNumber { isReplaced.load(ordering: .acquiring) ? core.registry.published : firstRegistry.published }
+
+    /// The number of times that this process began to read commits of others. A snapshot may contain commits of another process only if the number
+    /// was larger when it was taken than before.
+    package var readingsOfOthers: Int { readings.load(ordering: .acquiring) }
+    func beginReadingOthers() { readings.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 
     /// A snapshot of the newest published version, or of an older version that is live: retained, pinned or read.
     /// `isPinned`: the snapshot has no age limit.

@@ -110,4 +110,58 @@ import Testing
         transaction.abort()
         try engine.close()
     }
+
+    @Test("a forked child has no place in the turn, and does not keep that of its parent")
+    func aForkedChildHasNoTurn() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let parent = try Engine.open(path, options: Self.options())
+        try Self.increment(parent)
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        let child = try Fork.start {
+            do { _ = try parent.begin() } catch {
+                guard (error as? EngineError)?.code == .closed else { return 2 }
+                do { _ = try parent.refresh() } catch {
+                    // The child lives until the parent closes the pipe.
+                    close(ends[1])
+                    var byte: UInt8 = 0
+                    _ = Glibc.read(ends[0], &byte, 1)
+                    return (error as? EngineError)?.code == .closed ? 0 : 3
+                }
+            }
+            return 1
+        }
+        let other = try Engine.open(path, options: Self.options())
+        try Self.increment(other)
+        try Self.increment(parent)
+        close(ends[1])
+        #expect(Fork.end(child) == 0)
+        let transaction = try other.begin()
+        #expect(try Self.number(transaction) == 3)
+        transaction.abort()
+        try parent.close()
+        try other.close()
+        close(ends[0])
+    }
+
+    /// Threads of one process may use the turn that it keeps, also while another process asks for it.
+    @Test func aProcessThatKeepsTheTurnMakesSeveralTransactions() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(50) })
+        try first.holdTurn()
+        for _ in 0..<3 {
+            try Self.increment(first)
+            #expect(#expect(throws: EngineError.self) { try Self.increment(second) }?.code == .busy)
+        }
+        first.releaseTurn()
+        let third = try Engine.open(path, options: Self.options())
+        try Self.increment(third)
+        let transaction = try third.begin()
+        #expect(try Self.number(transaction) == 4)
+        transaction.abort()
+        for engine in [first, second, third] { try engine.close() }
+    }
 }
