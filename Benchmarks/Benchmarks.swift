@@ -14,6 +14,7 @@ import Foundation
     }
 
     private static func run(_ options: Options) throws {
+        if let member = options.member { return try ProcessMember.run(member, options) }
         let folder = try Folder(in: options.folder)
         if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
         if !options.limited.contestant.isEmpty {
@@ -68,6 +69,7 @@ import Foundation
         }
         if options.includes("lists") { try ListSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
+        if options.includes("processes") { try ProcessSuite(options: options, folder: folder).run(into: &results) }
         try report(results, options)
     }
 

@@ -39,11 +39,11 @@ final class Event: ManagedObject {
         return withUTF8(of: Self.name) { eventDigest(latitude, UnsafeRawBufferPointer($0)) }
     }
 
-    static func container(at path: String, poolBytes: Int, keepsHistory: Bool = false) throws -> PersistentContainer {
+    static func container(at path: String, poolBytes: Int, keepsHistory: Bool = false, isShared: Bool = false) throws -> PersistentContainer {
         let model = try ManagedObjectModel {
             Entity("Event") { Event.uid; Event.latitude; Event.longitude; Event.created; Event.name; Event.magnitude }
         }
-        return try .open(model, [Event.self], at: path, poolBytes: poolBytes, keepsHistory: keepsHistory)
+        return try .open(model, [Event.self], at: path, poolBytes: poolBytes, keepsHistory: keepsHistory, isShared: isShared)
     }
 }
 
@@ -51,13 +51,15 @@ extension PersistentContainer {
     /// A container with one store, open.
     static func open(
         _ model: ManagedObjectModel, _ classes: [ManagedObject.Type], at path: String, poolBytes: Int = 1 << 30,
-        keepsHistory: Bool = false
+        keepsHistory: Bool = false, isShared: Bool = false
     ) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Benchmark", model: model, classes: classes)
         var description = PersistentStoreDescription(url: URL(filePath: path))
         // The rivals have no history, so it is on only in the rows that name it.
         if !keepsHistory { description.history = nil }
         description.poolBytes = poolBytes
+        description.isShared = isShared
+        description.busyTimeout = .seconds(60)
         container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()
         return container

@@ -17,6 +17,9 @@ struct Options {
     var largest = 1_000_000
     /// One figure of memory, printed by a process that does nothing else.
     var memory: String?
+    /// The work of one of several processes, which the group processes starts, and its amount.
+    var member: String?
+    var amount = 0.0
     /// Runs one step of one group repeatedly, for a profiler: `get`, `scan` …
     var profile: String?
     /// A text with lists of packages, in the place of the machine's catalogue.
@@ -39,7 +42,7 @@ struct Options {
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
           --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
-                           catalogue, walks, sizes, limited, migration, import, lists, predicates
+                           catalogue, walks, sizes, limited, migration, import, lists, predicates, processes
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
@@ -77,6 +80,8 @@ struct Options {
             case "--group": limited.group = try value()
             case "--store": limited.store = try value()
             case "--pool": limited.poolBytes = try number()
+            case "--member": member = try value()
+            case "--amount": amount = Double(try value()) ?? 0
             case "--profile": profile = try value()
             case "--catalogue": catalogue = try value()
             case "--help", "-h": isHelp = true

@@ -5,8 +5,8 @@ import Foundation
     /// All modes, in the order of the usage text and of `Scripts/torture`.
     static var modes: [any Mode.Type] {
         [
-            SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, HostileMode.self, KillMode.self, DocumentMode.self, SchedulesMode.self,
-            DifferentialMode.self, FuzzMode.self, StressMode.self, SoakMode.self, ReleaseMode.self,
+            SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, HostileMode.self, KillMode.self, ProcessesMode.self,
+            DocumentMode.self, SchedulesMode.self, DifferentialMode.self, FuzzMode.self, StressMode.self, SoakMode.self, ReleaseMode.self,
         ]
     }
 
@@ -26,6 +26,8 @@ import Foundation
             case "figures": try showFigures(options)
             case KillChild.command: return try KillChild(options).run()
             case DocumentChild.command: return try DocumentChild(options).run()
+            case ProcessesChild.command: return try ProcessesChild(options).run()
+            case LedgerChild.command: return try LedgerChild(options).run()
             default: return try perform(mode(options.command), options, words)
             }
             return 0

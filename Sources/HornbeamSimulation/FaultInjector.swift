@@ -125,6 +125,11 @@ package final class FaultInjector: FileSystem {
         return try inner.lock(path, recordingHolderIn: holder)
     }
 
+    package func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        try check(.lock, path)
+        return try inner.share(path, recordingHolderIn: holder)
+    }
+
     package func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
 
     package func availableBytes(_ path: String) -> Int? { inner.availableBytes(path) }

@@ -74,23 +74,38 @@ extension SimulatedDisk {
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
-        state.withLock { state in state.live.node(at: path).map { state.locked.contains($0) } ?? false }
+        state.withLock { state in
+            guard let node = state.live.node(at: path) else { return false }
+            return state.locked.contains(node) || state.shared[node]?.isShared ?? false
+        }
     }
 
     package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         let node = try state.withLock { (state) throws(EngineError) in
             guard let node = state.live.node(at: path) else { throw Self.missing(path) }
-            guard state.locked.insert(node).inserted else {
-                throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
-                    path: path)
-            }
+            guard state.shared[node]?.isShared != true, state.locked.insert(node).inserted else { throw Self.inUse(path) }
             if state.live.node(at: holder) == nil { _ = try Self.create(holder, isDirectory: false, &state) }
             return node
         }
         return MemoryFileLock(
             path: path, isFilePresent: { [weak self] in self?.state.withLock { $0.live.node(at: path) == node } ?? false },
             unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(node) } })
+    }
+
+    package func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        let (node, locks) = try state.withLock { (state) throws(EngineError) in
+            guard let node = state.live.node(at: path) else { throw Self.missing(path) }
+            if state.locked.contains(node) { throw Self.inUse(path) }
+            if state.live.node(at: holder) == nil { _ = try Self.create(holder, isDirectory: false, &state) }
+            let locks = state.shared[node] ?? SharedMemoryLocks()
+            state.shared[node] = locks
+            return (node, locks)
+        }
+        return locks.join(path) { [weak self] in self?.state.withLock { $0.live.node(at: path) == node } ?? false }
+    }
+
+    private static func inUse(_ path: String) -> EngineError {
+        EngineError(.storeInUse, "The store is open for writing in this process already. Use the open store, or close it.", path: path)
     }
 
     private static func create(_ path: String, isDirectory: Bool, _ state: inout State) throws(EngineError) -> Int {

@@ -48,6 +48,7 @@ package final class SimulatedDisk: FileSystem {
         var nextNode: DiskState.NodeID
         var journal: Journal
         var locked: Set<DiskState.NodeID> = []
+        var shared: [DiskState.NodeID: SharedMemoryLocks] = [:]
         /// The largest number of bytes of all files, in whole blocks; nil for no limit.
         var capacity: Int?
     }

@@ -91,6 +91,11 @@ import Testing
         #expect(try Self.run(DocumentMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test("Processes that write one store in turns lose no acknowledged commit when some are killed and stopped")
+    func processesTakeTurns() throws {
+        #expect(try Self.run(ProcessesMode.self, ["--seed", "1", "--count", "1"]) == 0)
+    }
+
     @Test func threadsThatTakeTurnsLoseNothing() throws {
         #expect(try Self.run(SchedulesMode.self, ["--seed", "7", "--count", "60"]) == 0)
     }

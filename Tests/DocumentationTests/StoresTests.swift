@@ -35,6 +35,22 @@ import Testing
         try reopened.close()
     }
 
+    @Test func processesShareAStore() throws {
+        let folder = try TemporaryFolder()
+        let library = folder.url.appending(path: "Library.hornbeam")
+        let container = try PersistentContainer(name: "Library", model: ManagedObjectModel { Entity("Book") { Attribute<String>("title") } })
+        // snippet
+        var description = PersistentStoreDescription(url: library)
+        description.isShared = true
+        description.busyTimeout = .seconds(5)
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores()
+        // end
+        try container.write { try $0.insert(entityNamed: "Book").setValue("Frankenstein", forKey: "title") }
+        #expect(try container.read { try $0.count(FetchRequest<ManagedObject>(entityName: "Book")) } == 1)
+        try container.close()
+    }
+
     // snippet
     /// Rows in one JSON file: an atomic store, which gives all of them when it is added.
     final class FileStore: CustomStore {

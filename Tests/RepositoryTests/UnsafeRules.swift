@@ -9,6 +9,7 @@ import Testing
         "HornbeamThreads/Cores": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/InterleavedThread": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/Interleaving": "the current thread's object is kept in thread-specific data",
+        "HornbeamEngine/Commit/ProcessTurn+Thread": "a C thread gets its Swift object as a raw address",
         "HornbeamEngine/Pool/Prefaulter": "a C thread gets its Swift object as a raw address",
         "HornbeamEngine/Transactions/Maintenance": "a C thread gets its Swift object as a raw address",
         "HornbeamEngine/Tree/CachedLeafHeader": "a cell is read without counting references to the pool and the layouts",

@@ -28,6 +28,12 @@ struct ScheduledWorkload: CustomStringConvertible {
             }
         }
 
+        /// The role without lazy commits, which other engines do not see before their sync.
+        var durable: Role {
+            if case .writer(let count, _) = self { return .writer(count, isLazy: false) }
+            return self
+        }
+
         var times: Int {
             switch self {
             case .writer(let count, _), .checkpoint(let count), .upkeep(let count), .reader(let count): count
@@ -47,6 +53,8 @@ struct ScheduledWorkload: CustomStringConvertible {
 
     let oracle: EngineOracle
     let roles: [Role]
+    /// The number of engines. Several share the store, as processes do.
+    let engineCount: Int
     /// A closed store with a few transactions.
     private let base: SimulatedDisk
     private let transactionsBefore: UInt64
@@ -58,7 +66,8 @@ struct ScheduledWorkload: CustomStringConvertible {
     init(seed: UInt64, roles: [Role]? = nil) throws {
         var random = SimulationRandom(seed: seed)
         let drawn = Self.roles(&random)
-        self.roles = roles ?? drawn
+        engineCount = roles == nil && seed % 4 == 3 ? 2 : 1
+        self.roles = (roles ?? drawn).map { [engineCount] in engineCount > 1 ? $0.durable : $0 }
         transactionsBefore = UInt64.random(in: 1...12, using: &random)
         var options = EngineOracle.smallest
         options.poolBytes = 16 * 512
@@ -66,6 +75,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         options.attachThreshold = [2000, 1 << 20].randomElement(using: &random)!
         let segment = [12288, 16384].randomElement(using: &random)!
         options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: segment)
+        options.isShared = engineCount > 1
         oracle = EngineOracle(
             seed: seed, transactions: transactionsBefore + 12, bigEvery: [4, 1000, 1000].randomElement(using: &random)!,
             options: options)
@@ -93,7 +103,7 @@ struct ScheduledWorkload: CustomStringConvertible {
     var threadCount: Int { roles.count }
 
     var description: String {
-        roles.map { $0.times == 1 ? $0.name : "\($0.name) × \($0.times)" }.joined(separator: ", ")
+        roles.map { $0.times == 1 ? $0.name : "\($0.name) × \($0.times)" }.joined(separator: ", ") + (engineCount > 1 ? ", two engines" : "")
     }
 
     // MARK: Performing
@@ -103,11 +113,11 @@ struct ScheduledWorkload: CustomStringConvertible {
         let disk = base.copy()
         disk.mark(.acknowledged(transactionsBefore))
         let interleaving = Interleaving(schedule)
-        let engine = try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options)
+        let engines = try (0..<engineCount).map { _ in try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options) }
         let trial = ScheduledTrial(
-            oracle: oracle, engine: engine, disk: disk, newest: transactionsBefore, mayClose: roles.contains(.closer))
+            oracle: oracle, engines: engines, disk: disk, newest: transactionsBefore, mayClose: roles.contains(.closer))
         let parts = roles.enumerated().map { number, role in
-            Interleaving.Part("\(number + 1) \(role.name)") { try trial.act(role, lazily: Self.lazily) }
+            Interleaving.Part("\(number + 1) \(role.name)") { try trial.act(role, number: number, lazily: Self.lazily) }
         }
         let outcome = interleaving.run(parts)
         let trace = outcome.switches.map(\.description).joined(separator: "\n")

@@ -29,6 +29,7 @@ enum SchedulesMode: Mode {
         }
         var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
         for role in workload.roles { run.cover("kinds of threads", role.name) }
+        if workload.engineCount > 1 { run.add("workloads of two engines") }
         if explorer.countWithTwoPreemptions <= fullRoundMax {
             run.add("workloads explored in full")
             for schedule in explorer.all() { try check(schedule, workload, run) }

@@ -23,6 +23,10 @@ public struct ObjectChanges: Hashable, Sendable {
     public var author: String?
     /// The name of the context that saved (MOC-28).
     public var contextName: String?
+    /// The identifier of the other process that saved into a shared store; nil for a save of this process.
+    public var processIdentifier: Int32?
+    /// The name of that process.
+    public var processName: String?
 
     /// Changes of the given objects.
     public init(
@@ -57,6 +61,8 @@ extension ObjectChanges {
             updated: Set(change.updated.map { store.objectID($0.reference.local) }),
             deleted: Set(change.deleted.map { store.objectID($0.local) }), transaction: change.transaction, author: change.author,
             contextName: change.contextName)
+        processIdentifier = change.process?.identifier
+        processName = change.process?.name
         var names: [Int32: [PropertyMask: Set<String>]] = [:]
         for update in change.updated {
             let entity = update.reference.entityIndex
@@ -91,5 +97,6 @@ extension ObjectChanges {
         transaction = max(transaction, later.transaction)
         if author != later.author { author = nil }
         if contextName != later.contextName { contextName = nil }
+        if processIdentifier != later.processIdentifier { (processIdentifier, processName) = (nil, nil) }
     }
 }

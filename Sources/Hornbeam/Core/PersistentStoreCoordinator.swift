@@ -311,6 +311,8 @@ extension PersistentStoreDescription {
         var options = Store.Options()
         options.createIfMissing = createsIfMissing
         options.readOnly = isReadOnly
+        options.isShared = isShared
+        options.busyTimeout = busyTimeout
         options.allowsNetworkFileSystem = allowsNetworkFileSystem
         options.poolBytes = poolBytes
         options.history = history.map {

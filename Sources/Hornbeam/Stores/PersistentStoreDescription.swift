@@ -34,6 +34,12 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     /// writes, and on read-only media. Reads show one snapshot until
     /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).
     public var isReadOnly = false
+    /// Opens the store for writing together with other processes of this machine. All of them must set it; otherwise the second one gets the
+    /// error `storeInUse`. The processes write in turns. Commits of others reach contexts, change sequences and fetched results as those of
+    /// this process do, with history (PSC-22). Ignored for stores in memory.
+    public var isShared = false
+    /// The time for which a save waits while another process writes a shared store. Then it throws `busy`, and nothing was written.
+    public var busyTimeout = Duration.seconds(10)
     /// Allows stores on NFS, SMB and other network file systems. Locks and syncs are unreliable there: open the store from one machine only.
     public var allowsNetworkFileSystem = false
     /// Creates the store if it does not exist.

@@ -208,7 +208,7 @@ extension Engine {
     func makeBackup(to target: String, in system: (any FileSystem)?) throws(EngineError) -> Backup {
         _ = try snapshot()
         // Makes lazy commits durable, so that the copy includes them.
-        if readerPosition == nil { try core.pipeline.syncIfNeeded() }
+        if !options.isReadOnly { try core.pipeline.syncIfNeeded() }
         let log = state.withLock { $0.log }
         return Backup(
             recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem,

@@ -169,6 +169,12 @@ final class Checkpointer: Sendable {
         }
     }
 
+    /// Ends the current page files before another process writes. So no record is appended to a file that the process has found unneeded.
+    func sealFiles() throws(EngineError) {
+        try appender.seal()
+        try engine.blobs.seal()
+    }
+
     // MARK: Committing a big transaction
 
     /// Writes and syncs the nodes of an executed version and its catalogue, so that a log record only needs to refer to them. The caller has the

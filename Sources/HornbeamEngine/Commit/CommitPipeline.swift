@@ -442,6 +442,18 @@ final class CommitPipeline: Sendable {
 
     /// Sets the position at which replay from the next checkpoint starts.
     func setMark(_ mark: LogMark) { monitor.withLock { unsafe state.mark = mark } }
+
+    /// The log position after the newest acknowledged version.
+    var mark: LogMark { monitor.withLock { unsafe state.mark } }
+
+    /// Removes the log before another process continues it. No transaction runs or waits.
+    func detachLog() {
+        monitor.withLock {
+            assert(unsafe turn.isFree && !state.isFlushing && state.pending.isEmpty, "The log is handed over between transactions.")
+            unsafe state.log = nil
+            unsafe state.syncBy = nil
+        }
+    }
 }
 
 /// Counts since the store was opened.

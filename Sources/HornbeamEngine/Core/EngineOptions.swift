@@ -25,6 +25,11 @@ package struct EngineOptions: Sendable {
     package var createIfMissing = true
     /// Opens the store without a lock and without writing. Any number of processes may read while one process writes.
     package var isReadOnly = false
+    /// Opens the store for writing by several processes, which take turns. All of them must set it. Ignored with another starting point than
+    /// `newest`.
+    package var isShared = false
+    /// The time for which a transaction of a shared store waits for the turn of another process. Then it throws `busy`.
+    package var busyTimeout = Duration.seconds(10)
     package var startingPoint = StartingPoint.newest
     /// Permits a store on a network file system, where locks may not exclude writers on other machines.
     package var allowsNetworkFileSystem = false

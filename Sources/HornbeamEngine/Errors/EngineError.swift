@@ -10,6 +10,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case newerFormat
         /// Another process, or another engine in this process, has the store open for writing.
         case storeInUse
+        /// Another process that writes the store did not hand over the writer's turn within the time limit.
+        case busy
         /// A page, a log frame or a meta block fails its check or contradicts itself.
         case damaged
         /// Acknowledged commits are missing from the middle or end of the log.
@@ -30,6 +32,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooLarge
         /// A tree, column or name that does not exist, or exists already.
         case unknownTree
+        /// Another process changed the schema of a shared store.
+        case schemaChanged
         /// A report of progress cancelled the work.
         case cancelled
     }

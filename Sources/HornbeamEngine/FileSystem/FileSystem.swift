@@ -21,7 +21,10 @@ package protocol FileSystem: Sendable {
     /// Takes the exclusive lock of a file and records this process in another file, which is created if it is missing. Throws
     /// `storeInUse` when another process or engine holds the lock, `notAStore` when there is no file to lock.
     func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock
-    /// Whether a process or engine holds the lock of a file; false when the file is missing.
+    /// Joins the processes and engines that write to a store in turns, and records each holder of the turn in another file. Throws `storeInUse`
+    /// when one holds the exclusive lock of `lock`, `notAStore` when there is no file to lock.
+    func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock
+    /// Whether a process or engine holds the lock of a file, exclusive or shared; false when the file is missing.
     func isLocked(_ path: String) throws(EngineError) -> Bool
     /// The kind of network file system that holds a path; nil for a local one, and for a path that does not exist.
     func networkFileSystem(of path: String) -> String?
@@ -91,6 +94,39 @@ package protocol FileLock: AnyObject, Sendable {
     /// locking.
     func verify() throws(EngineError)
     func release()
+}
+
+/// The lock of a file that several engines share, usually in several processes. One of them at a time has the turn. The turn, a request
+/// for it and the place among the sharers end with the process.
+package protocol SharedFileLock: FileLock {
+    /// True if another engine shares the file now.
+    func isSharedWithOthers() throws(EngineError) -> Bool
+    /// True if an engine that shares the file now has called `recordRecovered`. Then the store was recovered after the last power failure.
+    func isRecovered() throws(EngineError) -> Bool
+    /// Records that this engine has had the turn and knows the end of the log.
+    func recordRecovered() throws(EngineError)
+    /// Takes the turn if no other engine has it or waits for it.
+    func tryTakeTurn() throws(EngineError) -> Bool
+    /// Waits for the turn, behind those that have waited longer. Notifies the holder. Throws `closed` when the lock was released.
+    func takeTurn() throws(EngineError)
+    func releaseTurn()
+    /// True if another engine waits for the turn.
+    func isTurnRequested() throws(EngineError) -> Bool
+    /// Returns when another engine may wait for the turn, or after `endWait`. May return earlier. Only the holder of the turn calls it.
+    func waitForRequest()
+    /// Begins to watch for commits of other engines. A commit after the call ends the next `waitForCommit`.
+    func watchCommits()
+    /// Returns when another engine may have committed, or after `wake` or `endWait`. May return earlier. Only an engine without the turn calls
+    /// it. Locks in memory do not notify of commits.
+    func waitForCommit()
+    /// Returns after a time, or after `wake` or `endWait`.
+    func pause(milliseconds: Int32)
+    /// Ends the current `waitForCommit` or `pause`, or the next one.
+    func wake()
+    /// Ends the current and all later waits.
+    func endWait()
+    /// The holder of the turn, as the subject of an error message.
+    var holderName: String { get }
 }
 
 extension EngineError {

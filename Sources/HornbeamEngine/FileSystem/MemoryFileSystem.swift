@@ -17,6 +17,7 @@ package final class MemoryFileSystem: FileSystem {
         var entries: [String: Entry] = [:]
         /// The locked files. A lock belongs to a file, not to a path.
         var locked: Set<ObjectIdentifier> = []
+        var shared: [ObjectIdentifier: SharedMemoryLocks] = [:]
 
         func content(_ path: String) -> MemoryFile.Content? {
             guard case .file(let content)? = entries[path] else { return nil }
@@ -123,17 +124,18 @@ package final class MemoryFileSystem: FileSystem {
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
         let path = Self.normal(path)
-        return state.withLock { state in state.content(path).map { state.locked.contains(ObjectIdentifier($0)) } ?? false }
+        return state.withLock { state in
+            guard let content = state.content(path) else { return false }
+            return state.locked.contains(ObjectIdentifier(content)) || state.shared[ObjectIdentifier(content)]?.isShared ?? false
+        }
     }
 
     package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
         let (path, holder) = (Self.normal(path), Self.normal(holder))
         let locked = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in
             guard let content = state.content(path) else { throw Self.missing(path) }
-            guard state.locked.insert(ObjectIdentifier(content)).inserted else {
-                throw EngineError(
-                    .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.",
-                    path: path)
+            guard state.shared[ObjectIdentifier(content)]?.isShared != true, state.locked.insert(ObjectIdentifier(content)).inserted else {
+                throw Self.inUse(path)
             }
             if state.entries[holder] == nil { state.entries[holder] = .file(MemoryFile.Content()) }
             return content
@@ -141,6 +143,24 @@ package final class MemoryFileSystem: FileSystem {
         return MemoryFileLock(
             path: path, isFilePresent: { [weak self] in self?.state.withLock { $0.content(path) } === locked },
             unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(ObjectIdentifier(locked)) } })
+    }
+
+    package func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        let (path, holder) = (Self.normal(path), Self.normal(holder))
+        let (content, locks) = try state.withLock { (state) throws(EngineError) -> (MemoryFile.Content, SharedMemoryLocks) in
+            guard let content = state.content(path) else { throw Self.missing(path) }
+            let file = ObjectIdentifier(content)
+            if state.locked.contains(file) { throw Self.inUse(path) }
+            if state.entries[holder] == nil { state.entries[holder] = .file(MemoryFile.Content()) }
+            let locks = state.shared[file] ?? SharedMemoryLocks()
+            state.shared[file] = locks
+            return (content, locks)
+        }
+        return locks.join(path) { [weak self] in self?.state.withLock { $0.content(path) } === content }
+    }
+
+    private static func inUse(_ path: String) -> EngineError {
+        EngineError(.storeInUse, "The store is open for writing in this process already. Use the open store, or close it.", path: path)
     }
 
     private static func normal(_ path: String) -> String {

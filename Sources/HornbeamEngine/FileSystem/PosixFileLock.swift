@@ -26,13 +26,19 @@ final class PosixFileLock: FileLock {
         }
     }
 
-    /// The files locked by this process, and the descriptors of the locks.
-    private static let held = Guarded<[Identity: Int32]>([:])
+    /// The file of a lock of this process.
+    private struct Held {
+        var identity: Identity
+        var isShared: Bool
+    }
+
+    /// The locks of this process, by their descriptors.
+    private static let held = Guarded<[Int32: Held]>([:])
 
     private let path: String
     /// The path of the file that records the number of the process with the lock.
     private let holder: String
-    private let descriptor: Int32
+    let descriptor: Int32
     private let identity: Identity
     private let folder: OpenFolder
     private let lockedFolders: LockedFolders
@@ -40,11 +46,13 @@ final class PosixFileLock: FileLock {
     private let forks: Int
 
     /// Locks the file whose descriptor `open` returns. The descriptor is closed when the lock is released, or at once if locking fails.
+    /// `isShared`: several engines may hold it, in this process too.
     ///
     /// The table is locked before the file is opened. Otherwise a child could be forked in between, with a descriptor that is not in its
     /// copy of the table.
     init(
-        path: String, holder: String, in folder: OpenFolder, of lockedFolders: LockedFolders, _ open: () throws(EngineError) -> Int32
+        path: String, holder: String, isShared: Bool = false, in folder: OpenFolder, of lockedFolders: LockedFolders,
+        _ open: () throws(EngineError) -> Int32
     ) throws(EngineError) {
         Self.closeInChildren()
         self.folder = folder
@@ -56,9 +64,9 @@ final class PosixFileLock: FileLock {
             let descriptor = try open()
             do throws(EngineError) {
                 let identity = try Self.identity(of: descriptor, path)
-                guard held[identity] == nil else { throw Self.inUseHere(path) }
-                try Self.lock(descriptor, path, holder: holder)
-                held[identity] = descriptor
+                guard held.values.allSatisfy({ $0.identity != identity || isShared && $0.isShared }) else { throw Self.inUseHere(path) }
+                try Self.lock(descriptor, path, isShared: isShared, holder: holder)
+                held[descriptor] = Held(identity: identity, isShared: isShared)
                 return (descriptor, identity)
             } catch {
                 _ = posixClose(descriptor)
@@ -76,9 +84,9 @@ final class PosixFileLock: FileLock {
         lockedFolders.remove(folder)
         Self.held.withLock { held in
             // Closing is not enough: a child process that was just forked may not have closed its copy of the descriptor yet.
-            _ = try? Self.set(F_UNLCK, descriptor, path)
+            _ = try? Self.set(F_UNLCK, descriptor, path, bytes: Self.allBytes)
             _ = posixClose(descriptor)
-            held[identity] = nil
+            held[descriptor] = nil
         }
     }
 
@@ -102,31 +110,40 @@ final class PosixFileLock: FileLock {
             .storeInUse, "The store is open for writing in this process already. Use the open store, or close it.", path: path)
     }
 
-    private static func lock(_ descriptor: Int32, _ path: String, holder: String) throws(EngineError) {
-        do throws(EngineError) { try set(F_WRLCK, descriptor, path) } catch {
+    private static func lock(_ descriptor: Int32, _ path: String, isShared: Bool, holder: String) throws(EngineError) {
+        do throws(EngineError) { try set(isShared ? F_RDLCK : F_WRLCK, descriptor, path) } catch {
             guard error.errno == EAGAIN || error.errno == EACCES else { throw error }
-            let holder = recordedHolder(in: holder).map { "Process \($0)" } ?? "Another process"
             throw EngineError(
                 .storeInUse,
-                "\(holder) has the store open for writing. Close it there, or open the store read-only.",
+                "\(holderName(in: holder)) has the store open for writing. Close it there, or open the store read-only.",
                 path: path, errno: error.errno)
         }
     }
 
-    private static func set(_ type: Int32, _ descriptor: Int32, _ path: String) throws(EngineError) {
+    /// The byte that an open store locks, and all bytes.
+    static let firstByte: Range<off_t> = 0..<1
+    static let allBytes: Range<off_t> = 0..<1024
+
+    /// Sets a lock of bytes. With `waits`, returns when the lock is granted.
+    static func set(
+        _ type: Int32, _ descriptor: Int32, _ path: String, bytes: Range<off_t> = firstByte, waits: Bool = false
+    ) throws(EngineError) {
+        var request = request(type, bytes)
+        _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, waits ? waitForOpenFileLock : setOpenFileLock, &request) }
+    }
+
+    private static func request(_ type: Int32, _ bytes: Range<off_t>) -> flock {
         var request = flock()
         request.l_type = Int16(type)
         request.l_whence = Int16(SEEK_SET)
-        request.l_len = 1
-        _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, setOpenFileLock, &request) }
+        request.l_start = bytes.lowerBound
+        request.l_len = off_t(bytes.count)
+        return request
     }
 
-    /// Whether an open file is locked.
-    static func isHeld(_ descriptor: Int32, _ path: String) throws(EngineError) -> Bool {
-        var request = flock()
-        request.l_type = Int16(F_WRLCK)
-        request.l_whence = Int16(SEEK_SET)
-        request.l_len = 1
+    /// Whether bytes of an open file are locked through another descriptor.
+    static func isHeld(_ descriptor: Int32, _ path: String, bytes: Range<off_t> = firstByte) throws(EngineError) -> Bool {
+        var request = request(F_WRLCK, bytes)
         _ = try retrying("testing the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
         return request.l_type != Int16(F_UNLCK)
     }
@@ -144,8 +161,8 @@ final class PosixFileLock: FileLock {
 
     private static func closeInChildren() { _ = isPrepared }
 
-    private static func closeAll(_ held: inout [Identity: Int32]) {
-        for descriptor in held.values { _ = posixClose(descriptor) }
+    private static func closeAll(_ held: inout [Int32: Held]) {
+        for descriptor in held.keys { _ = posixClose(descriptor) }
         held.removeAll()
     }
 
@@ -163,6 +180,21 @@ final class PosixFileLock: FileLock {
         if file > 2 { _ = unsafe pwrite(file, &process, 8, Self.holderOffset) }
     }
 
+    /// Makes the holder's file if it is missing.
+    func createHolderFile() {
+        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
+        if file >= 0 { _ = posixClose(file) }
+    }
+
+    /// Sets the times of the holder's file, which notifies processes that watch it.
+    func touchHolderFile() { _ = lockedFolders.reach(holder) { unsafe utimensat($0, $1, nil, 0) } }
+
+    /// Releases the first byte while another thread waits for another one.
+    func unlockFirstByte() { _ = try? Self.set(F_UNLCK, descriptor, path) }
+
+    /// The recorded process as the subject of an error message.
+    static func holderName(in holder: String) -> String { recordedHolder(in: holder).map { "Process \($0)" } ?? "Another process" }
+
     /// The recorded process number, if that process exists and is not this one.
     private static func recordedHolder(in holder: String) -> pid_t? {
         let file = posixOpen(holder, O_RDONLY | O_CLOEXEC, 0)
@@ -179,9 +211,11 @@ final class PosixFileLock: FileLock {
 #if canImport(Glibc)
 /// `F_OFD_SETLK`, which the C library's module hides.
 private let setOpenFileLock: Int32 = 37
-/// `F_OFD_GETLK`, likewise.
+/// `F_OFD_SETLKW` and `F_OFD_GETLK`, likewise.
+private let waitForOpenFileLock: Int32 = 38
 private let getOpenFileLock: Int32 = 36
 #else
 private let setOpenFileLock: Int32 = F_OFD_SETLK
+private let waitForOpenFileLock: Int32 = F_OFD_SETLKW
 private let getOpenFileLock: Int32 = F_OFD_GETLK
 #endif

@@ -75,14 +75,22 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock {
+        let lock = try lock(path, holder: holder, isShared: false)
+        lock.recordHolder()
+        return lock
+    }
+
+    package func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        try PosixSharedLock(try lock(path, holder: holder, isShared: true), path: path, holder: holder)
+    }
+
+    private func lock(_ path: String, holder: String, isShared: Bool) throws(EngineError) -> PosixFileLock {
         let (folder, name) = LockedFolders.parts(path)
         let locked = try OpenFolder(folder)
-        let lock = try PosixFileLock(path: path, holder: holder, in: locked, of: lockedFolders) { () throws(EngineError) in
+        return try PosixFileLock(path: path, holder: holder, isShared: isShared, in: locked, of: lockedFolders) { () throws(EngineError) in
             let descriptor = try retrying("opening the file to lock", path) { posixOpen(name, O_RDWR | O_CLOEXEC, 0o666, in: locked.descriptor) }
             return try Self.aboveStandard(descriptor, path)
         }
-        lock.recordHolder()
-        return lock
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool {

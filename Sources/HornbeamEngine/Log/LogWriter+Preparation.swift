@@ -148,8 +148,8 @@ extension LogWriter {
         lacksPrepared.store(false, ordering: .relaxed)
     }
 
-    /// Removes a prepared segment that is too short. The next segment gets its number, because no number may be missing.
-    private func discardPrepared(tooShort prepared: PreparedSegment) {
+    /// Removes a prepared segment that is too short or not needed. The next segment gets its number, because no number may be missing.
+    func discardPrepared(tooShort prepared: PreparedSegment) {
         assert(prepared.header.number.next == nextSegment, "The prepared segment has the last number.")
         nextNumber.store(prepared.header.number.rawValue, ordering: .relaxed)
         // If the file cannot be removed, the next segment replaces it by renaming.

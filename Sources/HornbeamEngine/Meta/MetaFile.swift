@@ -19,6 +19,8 @@ package final class MetaFile: Sendable {
     private struct Slots {
         /// The newest valid copy of each slot; nil if neither copy is valid.
         var blocks: [MetaBlock?]
+        /// True after a failed write: the file may contain a state that is not durable.
+        var isInDoubt = false
 
         var newest: Int? {
             blocks.indices.filter { blocks[$0] != nil }.max { blocks[$0]!.state.checkpoint < blocks[$1]!.state.checkpoint }
@@ -66,6 +68,9 @@ package final class MetaFile: Sendable {
         }
     }
 
+    /// True after a failed write: the file may contain a state that is not durable.
+    var isInDoubt: Bool { slots.withLock { $0.isInDoubt } }
+
     /// Writes a new state to both copies of the slot with the older state, and syncs.
     ///
     /// After an error, both copies of the slot are written once more. If that fails too, the error is thrown; the other slot still contains
@@ -84,11 +89,13 @@ package final class MetaFile: Sendable {
             var bytes = [UInt8](repeating: 0, count: MetaBlock.bytes)
             block.check = unsafe bytes.withMutableBytes { unsafe block.encode(into: $0, slot: slot) }
             slots.blocks[slot] = nil
+            slots.isInDoubt = true
             do throws(EngineError) {
                 try writeCopies(bytes, slot: slot)
             } catch {
                 try writeCopies(bytes, slot: slot)
             }
+            slots.isInDoubt = false
             slots.blocks[slot] = block
             assert(slots.newest == slot, "The written state is the newest.")
         }

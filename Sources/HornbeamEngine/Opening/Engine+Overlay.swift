@@ -9,7 +9,9 @@ extension Engine {
     ///
     /// If `body` throws, nothing changes.
     package func overlay(_ body: (WriteTransaction) throws -> Void) throws {
-        guard readerPosition != nil else { preconditionFailure("Only an engine that was opened for reading applies transactions without logging them.") }
+        guard readerPosition != nil, sharing == nil else {
+            preconditionFailure("Only an engine that was opened for reading applies transactions without logging them.")
+        }
         try requireOwnProcess()
         let core = core
         let transaction = WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)

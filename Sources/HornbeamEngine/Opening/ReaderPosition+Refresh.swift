@@ -6,26 +6,31 @@ extension ReaderPosition {
     /// Changes an engine to the newest durable version. False if there is no newer one.
     func refresh(_ engine: Engine) throws(EngineError) -> Bool {
         try place.withLock { (place) throws(EngineError) in
+            if place.isWriting { return false }
             let recovery = engine.recovery
             let newest = engine.latest
             let states = try recovery.retryingBesideWriter { () throws(EngineError) in
                 try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
             }
             if states[0] != place.state {
+                engine.beginReadingOthers()
                 try restart(engine, &place)
             } else {
                 let durable = try recovery.retryingBesideWriter { () throws(EngineError) in
                     try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
                 }
                 if durable > place.end.position {
+                    engine.beginReadingOthers()
                     do throws(EngineError) { try continueReplay(engine, &place, to: durable) } catch { try restart(engine, &place) }
                 }
             }
-            return engine.latest != newest
+            guard engine.latest != newest else { return false }
+            try engine.follower?(Engine.Followed(after: newest, hasTurn: false))
+            return true
         }
     }
 
-    private func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+    func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
         let recovery = engine.recovery
         try engine.core.files.openAllFiles()
         try recovery.requireStateInMeta(place.state)
@@ -34,7 +39,7 @@ extension ReaderPosition {
 
     /// Opens the store again at the newest checkpoint, with a new pool. The new version is not older than the current one. Snapshots of the old
     /// pool remain readable.
-    private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
+    func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
         let fresh = try engine.recovery.openForReading(from: place.end.position)
         guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }
         place = readerPosition.place.withLock { $0 }

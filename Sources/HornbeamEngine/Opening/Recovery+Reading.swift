@@ -44,19 +44,21 @@ extension Recovery {
     }
 
     private func readOnce(from floor: LogPosition) throws(EngineError) -> Engine {
-        let meta = try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true)
+        let meta = try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: sharing == nil)
         let states = meta.states
         let isWritten = try fileSystem.isLocked(metaPath)
         let durable = max(try durablePosition(states[0].store, isWritten: isWritten), floor)
         let engine = try withReadableState(states) { (i) throws(EngineError) in
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
-                keepsFilesOpen: true)
+                keepsFilesOpen: true, createsInMemory: sharing == nil)
             try files.openAllFiles()
             try requireStateInMeta(states[i])
-            let opened = Opened(meta: meta, states: states, chosen: i, previous: nil, files: files)
+            // Only a process that writes later needs the previous state.
+            let previous = sharing != nil && i + 1 < states.count ? states[i + 1] : nil
+            let opened = Opened(meta: meta, states: states, chosen: i, previous: previous, files: files)
             let readerPosition = ReaderPosition(states[i])
-            let engine = try makeEngine(opened, readerPosition: readerPosition)
+            let engine = try makeEngine(opened, readerPosition: readerPosition, lock: sharing?.turn.lock)
             let replayed = try replay(opened, engine, reaching: durable, upTo: isWritten ? durable : nil)
             engine.loss = replayed.loss
             readerPosition.setEnd(replayed.end.mark)

@@ -11,22 +11,11 @@ struct Recovery {
     let path: String
     let fileSystem: any FileSystem
     let options: EngineOptions
+    /// The turn of this process if several write the store; otherwise nil.
+    var sharing: StoreSharing?
 
     func open() throws(EngineError) -> (Engine, LogWriter, any FileLock) {
-        guard options.pageSize >= 512, options.pageSize <= Page.sizeMax, options.pageSize & (options.pageSize - 1) == 0
-        else {
-            throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
-        }
-        try requireLocalDisk()
-        var isNew = false
-        if try !fileSystem.exists(metaPath) {
-            try fileSystem.requireFolderOrNothing(path)
-            guard options.createIfMissing else {
-                throw EngineError(.notAStore, "There is no store at this path.", path: path)
-            }
-            try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
-            isNew = true
-        }
+        let isNew = try createIfMissing()
         let lock = try fileSystem.lock(metaPath, recordingHolderIn: lockPath)
         do throws(EngineError) {
             // The file may have been replaced between opening and locking it.
@@ -37,6 +26,22 @@ struct Recovery {
             lock.release()
             throw error
         }
+    }
+
+    /// Creates the store if there is none and the options permit that. True if it was created.
+    func createIfMissing() throws(EngineError) -> Bool {
+        guard options.pageSize >= 512, options.pageSize <= Page.sizeMax, options.pageSize & (options.pageSize - 1) == 0
+        else {
+            throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
+        }
+        try requireLocalDisk()
+        if try fileSystem.exists(metaPath) { return false }
+        try fileSystem.requireFolderOrNothing(path)
+        guard options.createIfMissing else {
+            throw EngineError(.notAStore, "There is no store at this path.", path: path)
+        }
+        try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
+        return true
     }
 
     var metaPath: String { join(path, "meta") }
@@ -52,7 +57,7 @@ struct Recovery {
             path: path)
     }
 
-    private func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
+    func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         // The opened file must be the locked one.
         try lock.verify()
@@ -67,7 +72,9 @@ struct Recovery {
             // No other process changes the folder now. It is listed for each state, since an attempt with the newer state may have changed it.
             let names = try fileSystem.list(path)
             let files = try PageFiles(
-                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
+                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
+                keepsFilesOpen: sharing != nil, listing: names)
+            if sharing != nil { try files.openAllFiles() }
             let previous = i + 1 < states.count ? states[i + 1] : nil
             return try openForWriting(
                 Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names), lock)
@@ -103,7 +110,7 @@ struct Recovery {
     }
 
     private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
-        let engine = try makeEngine(opened, lock: lock)
+        let engine = try makeEngine(opened, readerPosition: sharing == nil ? nil : ReaderPosition(opened.state), lock: lock)
         let state = opened.state
         let durableHint = DurableLSNHint(lockPath, fileSystem: fileSystem, store: state.store)
         let noted = durableHint.position ?? .zero
@@ -162,11 +169,11 @@ struct Recovery {
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
         let core = EngineCore(
             pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
-            options: options, lock: lock)
+            options: options, lock: lock, sharing: sharing)
         state.checkpoint = opened.states[0].checkpoint
         return Engine(
             path: path, parts: Engine.Parts(core, Checkpointer(core, latest: state, previous: opened.previous)),
-            options: options, identifier: state.store, readerPosition: readerPosition)
+            options: options, identifier: state.store, readerPosition: readerPosition, sharing: sharing)
     }
 
     private func load(

@@ -86,6 +86,7 @@ struct StoreDraft {
     ) throws(EngineError) -> R {
         var options = options
         options.isReadOnly = false
+        options.isShared = false
         options.usesBackgroundThread = false
         options.createIfMissing = false
         options.startingPoint = .newest

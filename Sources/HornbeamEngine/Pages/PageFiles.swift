@@ -19,12 +19,14 @@ package final class PageFiles: Sendable {
         /// A reader numbers its files in memory downwards, so that the numbers differ from those of the writing process.
         var nextInMemory = PageFileNumber.last
 
-        /// True in a reader: files stay open, since a writer in another process may unlink them.
+        /// True if another process may unlink files: files stay open.
         let keepsFilesOpen: Bool
+        /// True in a reader: new files are in memory.
+        let createsInMemory: Bool
 
         /// The next number of a file in memory; nil in a writer, whose new files are on disk.
         mutating func takeNumberInMemory() -> PageFileNumber? {
-            guard keepsFilesOpen else { return nil }
+            guard createsInMemory else { return nil }
             defer { nextInMemory = PageFileNumber(nextInMemory.rawValue - 1) }
             return nextInMemory
         }
@@ -52,21 +54,32 @@ package final class PageFiles: Sendable {
     /// in the folder, if the caller knows them.
     package init(
         directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
-        keepsFilesOpen: Bool = false, listing: [String]? = nil
+        keepsFilesOpen: Bool = false, createsInMemory: Bool = false, listing: [String]? = nil
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.salt = salt
         let names = try fileSystem.list(directory, known: listing)
         let highest = names.compactMap(PageFileNumber.init(fileName:)).max()
-        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, keepsFilesOpen: keepsFilesOpen))
+        state = Guarded(
+            State(
+                nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, keepsFilesOpen: keepsFilesOpen,
+                createsInMemory: createsInMemory))
     }
 
     /// Opens every existing file. With `keepsFilesOpen`, the files stay open and readable after another process unlinks them. Throws `damaged`
     /// when a file disappears during the call.
+    ///
+    /// New files get numbers above those of all existing files, which another process may have made.
     package func openAllFiles() throws(EngineError) {
-        for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) { _ = try handle(number) }
+        let numbers = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:))
+        for number in numbers { _ = try handle(number) }
+        guard let highest = numbers.max() else { return }
+        state.withLock { $0.nextFile = max($0.nextFile, highest.next) }
     }
+
+    /// Skips numbers that another process has used.
+    func setNextFile(atLeast number: PageFileNumber) { state.withLock { $0.nextFile = max($0.nextFile, number) } }
 
     /// The number of the next new file. The meta file stores it, so that numbers are never reused.
     package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }

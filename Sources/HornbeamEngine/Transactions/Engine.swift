@@ -9,7 +9,8 @@ import Synchronization
 
 /// An open store.
 package final class Engine: Sendable {
-    /// The parts that opening makes. They never change in a writer. A reader replaces them when it starts again from a newer checkpoint.
+    /// The parts that opening makes. They never change in a writer without other processes. Others replace them when they start again from a newer
+    /// checkpoint.
     struct Parts {
         let core: EngineCore
         let checkpointer: Checkpointer
@@ -23,16 +24,23 @@ package final class Engine: Sendable {
     private let first: Parts
     /// The registry of `first`, as a separate property for fast reads.
     private let firstRegistry: VersionRegistry
-    /// The parts that replace `first` in a reader.
+    /// The parts that replace `first` in a reader, or in a process that shares its store.
     private let newer = Guarded<Parts?>(nil)
-    private var parts: Parts { readerPosition == nil ? first : newer.withLock { $0 } ?? first }
+    /// True if `newer` has parts. A process that is alone never replaces its parts, and takes no lock to read them.
+    private let isReplaced = Atomic(false)
+    private var parts: Parts { isReplaced.load(ordering: .acquiring) ? newer.withLock { $0 } ?? first : first }
     var core: EngineCore { parts.core }
     var checkpointer: Checkpointer { parts.checkpointer }
     /// That of the first parts, since a reader is closed once, whichever parts it has.
     var lifecycle: Lifecycle { first.core.lifecycle }
     package let options: EngineOptions
-    /// The position of an engine that was opened for reading; nil in a writer.
+    /// The position in the log of an engine that was opened for reading, or that shares its store; nil in a writer without other processes.
     let readerPosition: ReaderPosition?
+    /// The turn of this process if several processes write the store; otherwise nil.
+    let sharing: StoreSharing?
+    /// Receives the commits of other processes; nil if none was set.
+    let followers = Guarded<Follower?>(nil)
+    private let readings = Atomic(0)
     let state: Guarded<State>
     let maintenance: Maintenance
     let logMaintenance: Maintenance
@@ -58,13 +66,15 @@ package final class Engine: Sendable {
     }
 
     init(
-        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil
+        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil,
+        sharing: StoreSharing? = nil
     ) {
         self.path = path
         first = parts
         firstRegistry = parts.core.registry
         self.options = options
         self.readerPosition = readerPosition
+        self.sharing = sharing
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance(mayStart: options.mayStartThread)
@@ -74,10 +84,13 @@ package final class Engine: Sendable {
     deinit {
         // A forked child has neither the threads nor the lock.
         guard forks == ProcessForks.count else { return }
-        core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
-        state.withLock { $0.lock }?.release()
+        // Without a lock the parts may belong to another engine.
+        guard let lock = state.withLock({ $0.lock }) else { return }
+        core.pipeline.endThrottling()
+        sharing?.turn.abandon()
+        lock.release()
     }
 
     /// The lost transactions, if the store was opened at an older version; otherwise nil.
@@ -89,8 +102,9 @@ package final class Engine: Sendable {
     /// Replaces the parts with those of another engine of the same store.
     func replaceParts(with other: Engine) {
         let fresh = other.parts
-        assert(readerPosition != nil && other.latest >= latest, "Only a reader is replaced, by a state that is not older.")
+        assert(readerPosition != nil && other.latest >= latest, "The parts are replaced by a state that is not older.")
         newer.withLock { $0 = fresh }
+        isReplaced.store(true, ordering: .releasing)
         loss = other.loss
     }
 
@@ -116,8 +130,13 @@ package final class Engine: Sendable {
 
     // MARK: Reading
 
-    /// The number of the newest published version. Needs no lock in a writer.
-    package var latest: TransactionNumber { readerPosition == nil ? firstRegistry.published : core.registry.published }
+    /// The number of the newest published version. Needs no lock in a process that is alone.
+    package var latest: TransactionNumber { isReplaced.load(ordering: .acquiring) ? core.registry.published : firstRegistry.published }
+
+    /// The number of times that this process began to read commits of others. A snapshot may contain commits of another process only if the number
+    /// was larger when it was taken than before.
+    package var readingsOfOthers: Int { readings.load(ordering: .acquiring) }
+    func beginReadingOthers() { readings.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 
     /// A snapshot of the newest published version, or of an older version that is live: retained, pinned or read.
     /// `isPinned`: the snapshot has no age limit.
@@ -128,6 +147,7 @@ package final class Engine: Sendable {
     ) throws(EngineError) -> Snapshot {
         try requireOwnProcess()
         try lifecycle.require(.snapshot)
+        let core = core
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
@@ -147,11 +167,30 @@ package final class Engine: Sendable {
     // MARK: Writing
 
     /// Waits for the writer's turn and starts a transaction.
+    ///
+    /// A shared store also waits for the turn of the process, and throws `busy` after the time limit.
     package func begin() throws(EngineError) -> WriteTransaction {
         try requireOwnProcess()
-        guard readerPosition == nil else {
-            throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+        guard let sharing else {
+            guard readerPosition == nil else {
+                throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+            }
+            return try beginInTurn()
         }
+        try sharing.turn.enter()
+        do throws(EngineError) {
+            let transaction = try beginInTurn()
+            transaction.user = TurnUser(sharing.turn)
+            return transaction
+        } catch {
+            sharing.turn.exit()
+            throw error
+        }
+    }
+
+    /// Starts a transaction. The caller is a user of the turn of this process, if the store is shared.
+    func beginInTurn() throws(EngineError) -> WriteTransaction {
+        let core = core
         return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
@@ -321,9 +360,15 @@ package final class Engine: Sendable {
     /// Throws `durabilityLost`, and removes nothing, when the store's files were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
+        if let sharing { return try closeShared(sharing.turn) }
         core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
+        try closeWriter()
+    }
+
+    /// Closes an engine that has the writer's lock, and releases the lock. The background threads have ended.
+    func closeWriter() throws(EngineError) {
         if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), !isUnchangedSinceOpening {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }

@@ -1,4 +1,4 @@
-// The log position up to which an engine for reading has replayed the log.
+// The log position up to which an engine has replayed the log. The engine was opened for reading, or another process has the turn.
 
 import HornbeamThreads
 
@@ -7,6 +7,8 @@ final class ReaderPosition: Sendable {
     struct Place {
         var state: MetaState
         var end: LogMark
+        /// True while this process writes the log. Then the engine has the newest version.
+        var isWriting = false
     }
 
     /// Guards the position. Locked during a refresh on purpose, so that only one refresh runs at a time.

@@ -26,6 +26,8 @@ package final class WriteTransaction {
     private var isOpen = true
     var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
+    /// A user of the turn of this process, if the store is shared.
+    var user: TurnUser?
     /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
     var deferred = DeferredChanges()
 
@@ -424,7 +426,10 @@ package final class WriteTransaction {
         }
         assert(zip(ended, ended.dropFirst()).allSatisfy { $0.number < $1.number }, "Transactions end in the order of their numbers.")
         let published = continueLastEnded() ?? published
-        defer { isOpen = false }
+        defer {
+            isOpen = false
+            user?.exit()
+        }
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }
 
@@ -435,6 +440,7 @@ package final class WriteTransaction {
         guard isOpen else { return }
         isOpen = false
         engine.abort(self)
+        user?.exit()
     }
 
     /// Throws if a count exceeds the limits of a store, since the store could not be opened again.

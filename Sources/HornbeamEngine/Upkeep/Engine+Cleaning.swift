@@ -16,7 +16,7 @@ extension Engine {
         let live = core.space.table.liveBytes
         assert(live >= 0, "Live bytes are a count.")
         var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
-        while !isShortOfSpace, let round = try nextRound(budget: max(budget, 0)) {
+        while !isShortOfSpace, !core.isTurnRequested, let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
                 isUnfinished = true
                 break
@@ -123,7 +123,7 @@ extension Engine {
     /// Moves one slice in a transaction, and records the tree and the key at which the round continues.
     private func moveSlice(_ round: inout Cleaner.Round) throws(EngineError) -> Int {
         var moves = PageMoves(from: round.files, hasBlobs: round.hasBlobs, nodes: Cleaner.nodesPerSlice)
-        let transaction = try begin()
+        let transaction = try beginInTurn()
         defer { transaction.abort() }
         assert(transaction.ended.isEmpty, "A slice is a transaction of its own.")
         if transaction.hasTree(round.tree) { try transaction.move(round.tree, &moves, from: round.key) }

@@ -10,7 +10,7 @@ extension Engine {
     /// Starts the background threads at the first commit, since a store that is only read needs no upkeep. If no thread can be created, the next
     /// commit tries again.
     func startUpkeep() {
-        assert(readerPosition == nil, "A store that is only read needs no upkeep.")
+        assert(!options.isReadOnly, "A store that is only read needs no upkeep.")
         guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
         guard maintenance.start(self, { $0.maintainPages() }), logMaintenance.start(self, { $0.maintainLog() }) else { return }
         hasUpkeepThreads.store(true, ordering: .relaxed)
@@ -24,7 +24,22 @@ extension Engine {
     /// Writes a checkpoint of all executed commits.
     package func checkpoint() throws(EngineError) {
         try requireOwnProcess()
-        try checkpoint(isAwaited: false)
+        try withTurn { () throws(EngineError) in try checkpoint(isAwaited: false) }
+    }
+
+    /// Calls `body` with the turn of this process, if several write the store.
+    private func withTurn(_ body: () throws(EngineError) -> Void) throws(EngineError) {
+        try sharing?.turn.enter()
+        defer { sharing?.turn.exit() }
+        try body()
+    }
+
+    /// Calls `body`, unless another process has the turn or asks for it.
+    private func ifTurnIsHeld(_ body: () -> Void) {
+        guard let turn = sharing?.turn else { return body() }
+        guard turn.enterIfHeld() else { return }
+        defer { turn.exit() }
+        body()
     }
 
     /// The same. `isAwaited`: a commit waits for it, so it uses several threads. `isThrottled`: it runs in the background and is throttled in
@@ -60,6 +75,10 @@ extension Engine {
     /// a second copy of its live pages. `progress` receives the number of moved bytes. Files that snapshots need are not removed.
     package func compact(progress: ProgressReport? = nil) throws(EngineError) {
         try requireOwnProcess()
+        try withTurn { () throws(EngineError) in try compactInTurn(progress) }
+    }
+
+    private func compactInTurn(_ progress: ProgressReport?) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
@@ -102,7 +121,7 @@ extension Engine {
 
     /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown.
     func afterCommit(isBig: Bool, redoBytes: Int) {
-        assert(redoBytes >= 0 && readerPosition == nil, "A writer counts the bytes that it logs.")
+        assert(redoBytes >= 0 && !options.isReadOnly, "A writer counts the bytes that it logs.")
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
         if !hasUpkeepThreads {
             readFreeBytes()
@@ -152,7 +171,9 @@ extension Engine {
     }
 
     /// Syncs lazy commits whose delay has passed, and preallocates the next log segment.
-    func maintainLog() {
+    func maintainLog() { ifTurnIsHeld { maintainLogInTurn() } }
+
+    private func maintainLogInTurn() {
         readFreeBytes()
         guard lifecycle.allows(.commit) else { return }
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
@@ -167,6 +188,10 @@ extension Engine {
     /// Releases old versions, and writes a checkpoint if one is due.
     func maintainPages() {
         maintainVersions()
+        ifTurnIsHeld { maintainPagesInTurn() }
+    }
+
+    private func maintainPagesInTurn() {
         guard lifecycle.allows(.checkpoint) else { return }
         attempt { () throws(EngineError) in
             if needsCheckpoint || cleaner.isUnfinished, !isPausing() {

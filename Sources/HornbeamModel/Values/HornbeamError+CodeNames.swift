@@ -27,7 +27,7 @@ extension HornbeamError.Code: CustomStringConvertible {
         .typeMismatch: "typeMismatch", .unknownName: "unknownName", .invalidMigrationPlan: "invalidMigrationPlan", .notAStore: "notAStore",
         .newerFormat: "newerFormat", .storeInUse: "storeInUse", .damaged: "damaged", .logDamaged: "logDamaged", .full: "full",
         .readOnly: "readOnly", .inputOutput: "inputOutput", .durabilityLost: "durabilityLost", .closed: "closed",
-        .snapshotExpired: "snapshotExpired", .tooLarge: "tooLarge", .cancelled: "cancelled", .predicateSyntax: "predicateSyntax",
+        .snapshotExpired: "snapshotExpired", .tooLarge: "tooLarge", .cancelled: "cancelled", .busy: "busy", .predicateSyntax: "predicateSyntax",
         .predicateInvalid: "predicateInvalid", .predicateEvaluation: "predicateEvaluation",
     ]
 }

@@ -140,7 +140,7 @@ extension HornbeamError.Code {
     public static let notAStore = Self(rawValue: 9_101)
     /// The store was written by a newer version of Hornbeam.
     public static let newerFormat = Self(rawValue: 9_102)
-    /// Another process writes to the store.
+    /// Another process has the store open for writing.
     public static let storeInUse = Self(rawValue: 9_103)
     /// A page of the store differs from the page that was written.
     public static let damaged = Self(rawValue: 9_104)
@@ -162,4 +162,6 @@ extension HornbeamError.Code {
     public static let tooLarge = Self(rawValue: 9_112)
     /// The work was cancelled.
     public static let cancelled = Self(rawValue: 9_113)
+    /// Another process writes to a shared store, and did not let this one write within the time limit. Nothing was written; try again.
+    public static let busy = Self(rawValue: 9_114)
 }

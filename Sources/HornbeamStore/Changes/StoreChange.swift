@@ -5,6 +5,12 @@ package struct StoreChange: Sendable {
         package var properties: PropertyMask
     }
 
+    /// The process of a commit.
+    package struct Process: Sendable {
+        package var identifier: Int32
+        package var name: String?
+    }
+
     /// The rarely used parts: a save of new objects without a named author has none of them.
     private struct RareParts: Sendable {
         var author: String?
@@ -14,6 +20,7 @@ package struct StoreChange: Sendable {
         var listedDeletions: [ObjectReference] = []
         var deletedRows: [ChangedRows] = []
         var label: String?
+        var process: Process?
         var preserved: [ObjectReference: [UInt8]] = [:]
     }
 
@@ -53,6 +60,16 @@ package struct StoreChange: Sendable {
             if newValue == nil, rareParts.isEmpty { return }
             makeRareParts()
             rareParts[0].label = newValue
+        }
+    }
+
+    /// The process that committed; nil for this one.
+    package var process: Process? {
+        get { rareParts.isEmpty ? nil : rareParts[0].process }
+        set {
+            if newValue == nil, rareParts.isEmpty { return }
+            makeRareParts()
+            rareParts[0].process = newValue
         }
     }
 

@@ -13,7 +13,8 @@ extension EngineError {
     }
 }
 
-/// Translates an engine error. `unknownTree` becomes `damaged`; other codes have the same name. The message ends with the path of the file.
+/// Translates an engine error. `unknownTree` becomes `damaged`, `schemaChanged` becomes `modelMismatch`; other codes have the same name. The message
+/// ends with the path of the file.
 extension HornbeamError {
     init(_ error: EngineError) {
         let place = error.path.map { " [\($0)]" } ?? ""
@@ -27,6 +28,7 @@ extension HornbeamError.Code {
         case .notAStore: self = .notAStore
         case .newerFormat: self = .newerFormat
         case .storeInUse: self = .storeInUse
+        case .busy: self = .busy
         case .damaged, .unknownTree: self = .damaged
         case .logDamaged: self = .logDamaged
         case .full: self = .full
@@ -37,6 +39,7 @@ extension HornbeamError.Code {
         case .snapshotExpired: self = .snapshotExpired
         case .tooLarge: self = .tooLarge
         case .cancelled: self = .cancelled
+        case .schemaChanged: self = .modelMismatch
         }
     }
 }

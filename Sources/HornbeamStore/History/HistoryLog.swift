@@ -111,6 +111,17 @@ final class HistoryLog: Sendable {
         return time
     }
 
+    /// Reads the hints from a version that other processes have written.
+    func takeOver(_ snapshot: Snapshot) throws {
+        let newest = try HistoryReading(snapshot, tree: tree, coding: coding).time(upTo: .max)
+        let consumers = try HistoryState.consumers(in: snapshot)
+        state.withLock { state in
+            state.newestTime = max(state.newestTime, newest ?? state.newestTime)
+            state.oldestTime = nil
+            state.consumers = consumers
+        }
+    }
+
     /// Clears the hints after another method changed records or consumers.
     func refresh(_ consumers: [HistoryConsumerRecord]? = nil) {
         state.withLock { state in

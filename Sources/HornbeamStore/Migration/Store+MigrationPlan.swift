@@ -68,7 +68,10 @@ extension Store {
     /// Removes the trees that migrations left over, if there are any.
     package func finishDeferredMigration() throws {
         try requireWritable()
-        try EngineError.translating { try LeftoverTrees.drop(in: engine) }
+        try EngineError.translating {
+            if try LeftoverTrees.names(in: engine.snapshot()).isEmpty { return }
+            try withTurn { try LeftoverTrees.drop(in: engine) }
+        }
     }
 }
 

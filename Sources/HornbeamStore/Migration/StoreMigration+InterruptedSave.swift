@@ -63,6 +63,7 @@ extension StoreMigration {
         var settings = options.engineOptions
         settings.createIfMissing = false
         settings.usesBackgroundThread = false
+        settings.isShared = false
         settings.startingPoint = .newest
         let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
         do throws(EngineError) { return try Engine.open(path, fileSystem: fileSystem, options: settings) } catch {

@@ -26,9 +26,11 @@ extension Store {
         return Copy(memory)
     }
 
-    /// Runs the body while no thread saves into the store or reserves keys for new objects.
+    /// Runs the body while no thread of any process saves into the store or reserves keys for new objects.
     package func withoutSaves<Result>(_ body: () throws -> Result) throws -> Result {
         if isReadOnly { return try body() }
+        try EngineError.translated { () throws(EngineError) in try engine.holdTurn() }
+        defer { engine.releaseTurn() }
         try joint.hold(for: location)
         defer { joint.release() }
         // Waits for the saves that have begun, because the writer's turn is granted in order.

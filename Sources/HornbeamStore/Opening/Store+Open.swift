@@ -7,7 +7,7 @@ extension Store {
     ///
     /// - Parameter model: The model of the objects. With nil, the store is opened with its stored model; tools use this.
     /// - Throws: `HornbeamError`: `modelMismatch` with every difference when the store was created with another model;
-    ///   `notAStore`, `newerFormat`, `storeInUse`, `damaged` and others for faults of the files.
+    ///   `notAStore`, `newerFormat`, `storeInUse`, `busy`, `damaged` and others for faults of the files.
     package static func open(
         _ location: Location, model: ManagedObjectModel?, options: Options = Options()
     ) throws -> Store {
@@ -32,7 +32,10 @@ extension Store {
             return try Engine.open(path, fileSystem: options.fileSystem ?? PosixFileSystem(), options: options.engineOptions)
         case .memory(let name):
             let system: any FileSystem = options.fileSystem ?? memory?.fileSystem ?? MemoryFileSystem.named(name)
-            return try Engine.open("memory.hornbeam", fileSystem: system, options: options.engineOptions)
+            var engineOptions = options.engineOptions
+            // A store in memory belongs to one process.
+            if options.fileSystem == nil { engineOptions.isShared = false }
+            return try Engine.open("memory.hornbeam", fileSystem: system, options: engineOptions)
         }
     }
 
@@ -40,6 +43,9 @@ extension Store {
         _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options,
         _ memory: MemoryLocation?
     ) throws -> Store {
+        let holdsTurn = try writes(engine, model, options)
+        if holdsTurn { try EngineError.translated { () throws(EngineError) in try engine.holdTurn() } }
+        defer { if holdsTurn { engine.releaseTurn() } }
         if !options.readOnly { try PendingMigration.clear(engine) }
         let stored = try StoredSchema(engine.snapshot(), location.description, expecting: model) ?? create(engine, location, model, options)
         let model = try stored.reconciled(with: model, in: engine, options, location)
@@ -53,7 +59,21 @@ extension Store {
             metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue),
             openedTransaction: snapshot.transaction.rawValue, history: try HistoryLog.prepared(engine, options, reader), memory: memory)
         try store.loadPreparedPart()
+        store.followOtherProcesses()
         return store
+    }
+
+    /// True if opening a shared store may write to it. Then the process keeps the turn until the store is open; otherwise the opening waits for no
+    /// other process.
+    private static func writes(_ engine: Engine, _ model: ManagedObjectModel?, _ options: Options) throws -> Bool {
+        guard engine.isShared else { return false }
+        let snapshot = try engine.snapshot()
+        guard try snapshot.value(StoredValue.catalogue) != nil, let bytes = try snapshot.value(StoredValue.model) else { return true }
+        let isStored = try model?.isStored(as: bytes) ?? true
+        let hasHistory = snapshot.tree(named: HistoryKey.treeName) != nil
+        let keepsHistory = options.keepsStoredHistory || hasHistory == (options.history != nil)
+        let isUnfinished = try [PendingMigration.valueName, StoredValue.preparedPart].contains { try snapshot.value($0) != nil }
+        return !isStored || !keepsHistory || isUnfinished
     }
 
     /// Writes the catalogue and the empty trees of a new store.

@@ -4,7 +4,48 @@ internal import HornbeamModel
 internal import HornbeamThreads
 
 extension StoreStack {
-    /// Switches all stores that were opened for reading to their newest durable version. Returns true if any of these is newer.
+    // MARK: Stores that other processes write
+
+    /// Snapshots of the newest versions. They contain each two-phase commit of each process completely or not at all.
+    ///
+    /// - Throws: `busy` when another process does not complete a two-phase commit within the time limit.
+    func newestTogether(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot {
+        if sharedStores.isEmpty { return try together(state) }
+        for _ in 0..<Self.attemptsMax {
+            if let snapshot = try sharedTogether(state) { return snapshot }
+            usleep(2000)
+        }
+        // A process died or was stopped before it applied all parts.
+        try settle()
+        if let snapshot = try sharedTogether(state) { return snapshot }
+        throw HornbeamError(
+            .incompleteSave, "A save over several stores is not complete. Read again, or open the store that coordinates the save.")
+    }
+
+    /// Nil if a part of a two-phase commit is committed and not applied in a snapshot.
+    ///
+    /// The coordinating store has the lowest identifier and is read last. So if a part is applied in a snapshot, the snapshot of the coordinating
+    /// store has the commit too.
+    private func sharedTogether(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot? {
+        try TwoPhaseCommit.publication.withLock { _ in
+            var taken: [ObjectIdentifier: StoreSnapshot] = [:]
+            for store in sharedStores.reversed() {
+                if store.lastReadable == nil { _ = try store.refresh() }
+                taken[ObjectIdentifier(store)] = try state(store)
+            }
+            for store in sharedStores {
+                guard let snapshot = taken[ObjectIdentifier(store)], let prepared = try store.preparedPart(in: snapshot.engineSnapshot),
+                    let decider = slot(of: prepared.decider).flatMap({ self[$0]?.store }), let other = taken[ObjectIdentifier(decider)]
+                else { continue }
+                let name = StoredValue.decision(prepared.decision)
+                if try EngineError.translated({ () throws(EngineError) in try other.engineSnapshot.value(name) != nil }) { return nil }
+            }
+            return StackSnapshot(try parts.map { part in try part.map { try taken[ObjectIdentifier($0.store)] ?? state($0.store) } }, stack: self)
+        }
+    }
+
+    /// Switches all stores that were opened for reading, or that several processes write, to their newest durable version. Returns true if any of
+    /// these is newer.
     ///
     /// The versions contain each two-phase commit completely or not at all: a part that is committed but not applied is applied in memory.
     /// - Throws: The errors of `Store.refresh`; `inputOutput` when a writer commits too often to read the stores together.
@@ -15,6 +56,7 @@ extension StoreStack {
             let readers = stores.filter(\.isReadOnly).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
             var isNew = try refreshTogether(readers)
             for store in readers where try showCommittedPart(of: store) { isNew = true }
+            for store in stores where store.isShared { if try store.refresh() { isNew = true } }
             return isNew
         }
     }

@@ -4,7 +4,7 @@ package import Foundation
 extension StoreStack {
     /// A pinned snapshot of the newest versions. They stay readable while the snapshot exists.
     package func retain() throws -> StackSnapshot {
-        try together { try $0.retain() }
+        try newestTogether { try $0.retain() }
     }
 
     /// A pinned snapshot of the version after the given commit of each named store, and of the newest version of the other stores.

@@ -9,6 +9,14 @@ extension StoreStack {
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
         try completeTwoPhaseCommits(slots)
+        do { return try write(changes, slots) } catch let error as HornbeamError where error.code == .incompleteSave && isInDoubt(slots) {
+            // This process took the turn of another one that died in a two-phase commit.
+            try settle()
+            return try write(changes, slots)
+        }
+    }
+
+    private func write(_ changes: StackChanges, _ slots: [StoreSlot]) throws -> StackCommitResult {
         if slots.count > 1 {
             return try TwoPhaseCommit(slots.map { ($0, try store(in: $0), changes[$0]) }).run()
         }
@@ -27,7 +35,8 @@ extension StoreStack {
 
     /// Tries to complete interrupted two-phase commits before a save that they would block.
     private func completeTwoPhaseCommits(_ slots: [StoreSlot]) throws {
-        guard slots.contains(where: { self[$0]?.store.joint.prepared != nil }) else { return }
-        try settle()
+        if isInDoubt(slots) { try settle() }
     }
+
+    private func isInDoubt(_ slots: [StoreSlot]) -> Bool { slots.contains { self[$0]?.store.joint.prepared != nil } }
 }

@@ -9,6 +9,32 @@ extension StoreStack {
     ///
     /// - Throws: The error of a store that cannot apply its prepared part.
     package func settle() throws {
+        if try isSettled() { return try refreshReaders() }
+        // With the turns of all stores, no other process is in a two-phase commit over them.
+        try Store.withTurns(of: stores) { try settleWithTurns() }
+        try refreshReaders()
+    }
+
+    /// True if no store has a prepared part or a commit record that needs work.
+    private func isSettled() throws -> Bool {
+        try EngineError.translated { () throws(EngineError) in
+            for part in parts {
+                guard let store = part?.store, !store.isReadOnly else { continue }
+                let snapshot = try store.engine.snapshot()
+                if store.joint.prepared != nil { return false }
+                if store.isShared, try snapshot.value(StoredValue.preparedPart) != nil { return false }
+                let records = Set(try snapshot.valueNames(startingWith: StoredValue.commitRecords))
+                if !records.subtracting(store.joint.recentCommitRecords).isEmpty { return false }
+            }
+            return true
+        }
+    }
+
+    private func refreshReaders() throws {
+        if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
+    }
+
+    private func settleWithTurns() throws {
         for part in parts {
             guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
             guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
@@ -26,7 +52,6 @@ extension StoreStack {
         for part in parts {
             if let store = part?.store, !store.isReadOnly { try removeCommitRecords(of: store) }
         }
-        if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
     /// Removes commit records of a former process, if all their participants are open and have no prepared part.
@@ -71,7 +96,9 @@ extension StoreStack {
         guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
         if !save.isCommitted {
             guard store !== save.store else { return .unknown }
-            guard store.recoveredTransaction >= save.transaction else { return .dropped }
+            let isDurable = try store.isShared ? store.isOwnCommit(save.transaction) : store.recoveredTransaction >= save.transaction
+            guard let isDurable else { return .unknown }
+            guard isDurable else { return .dropped }
         }
         guard stores.allSatisfy({ $0 != nil }) else { return .unknown }
         if stores.contains(where: { $0?.joint.prepared != nil }) { try settle() }
@@ -99,14 +126,6 @@ extension Store {
 
     /// The prepared part in the newest version.
     func preparedPart() throws -> PreparedChanges? {
-        let bytes = try EngineError.translated { () throws(EngineError) in
-            try engine.snapshot().value(StoredValue.preparedPart)
-        }
-        guard let bytes else { return nil }
-        guard let prepared = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
-            throw HornbeamError(
-                .damaged, "“\(location)” contains an unfinished save that cannot be read. Restore the store from a backup.")
-        }
-        return prepared
+        try preparedPart(in: EngineError.translated { () throws(EngineError) in try engine.snapshot() })
     }
 }

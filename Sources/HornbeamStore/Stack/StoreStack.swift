@@ -37,6 +37,8 @@ internal import HornbeamThreads
     package let isIncremental: Bool
     /// The store that answers queries itself, if it is the only one. Beside other stores, Hornbeam finds the results in its rows.
     package let queryingStore: Store?
+    /// The stores that several processes write, in the order of their identifiers, if there are at least two.
+    let sharedStores: [Store]
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
 
     package init(_ parts: [Part?]) {
@@ -48,6 +50,8 @@ internal import HornbeamThreads
         self.slotOfLoneStore = slotOfLoneStore
         slotOfAllInserts = slots.count == 1 && parts[slots[0]]?.entities == nil ? slotOfLoneStore : nil
         unsafe loneStore = slots.count == 1 ? unsafe parts[slots[0]].map { unsafe .passUnretained($0.store) } : nil
+        let shared = parts.compactMap { $0?.store }.filter(\.isShared)
+        sharedStores = shared.count > 1 ? shared.sorted { $0.identifier.uuidString < $1.identifier.uuidString } : []
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
         queryingStore = only.flatMap { $0.isQuerying ? $0 : nil }
     }
@@ -145,7 +149,7 @@ internal import HornbeamThreads
     package func snapshot() throws -> StackSnapshot {
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
-        let fresh = try together { try $0.snapshot() }
+        let fresh = try newestTogether { try $0.snapshot() }
         newest.withLock { $0.snapshot = fresh }
         return fresh
     }

@@ -29,7 +29,10 @@ struct TwoPhaseCommit {
 
     private var coordinatingStore: Store { parts[0].store }
 
-    func run() throws -> StackCommitResult {
+    /// Other processes wait until all parts are applied, or the process dies.
+    func run() throws -> StackCommitResult { try Store.withTurns(of: parts.map(\.store)) { try runWithTurns() } }
+
+    private func runWithTurns() throws -> StackCommitResult {
         for part in parts { try part.store.requireTwoPhaseCommit() }
         for (count, part) in parts.enumerated() {
             do { try part.store.joint.hold(for: part.store.location) } catch {
@@ -197,6 +200,7 @@ extension Store {
     }
 
     /// Applies a prepared part without a sync. The prepared part and the commit record are durable, and remain until the applied part is durable.
+    /// In a shared store the part is synced, because other processes see only durable commits.
     func applyPreparedPart(_ changes: ChangeSet) throws -> UInt64 {
         let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
@@ -207,6 +211,6 @@ extension Store {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        return try commit(transaction, .lazy(maxDelay: .seconds(1)), publishing: execution.change)
+        return try commit(transaction, isShared ? .full : .lazy(maxDelay: .seconds(1)), publishing: execution.change)
     }
 }

@@ -105,6 +105,21 @@ extension Store {
         return true
     }
 
+    /// True if a transaction is a commit of this process; nil if the store has no history. Reads the newest state of all processes.
+    func isOwnCommit(_ number: UInt64) throws -> Bool? {
+        guard history != nil else { return nil }
+        return try withTurn {
+            guard engine.latest.rawValue >= number else { return false }
+            let (reading, _) = try historyReading()
+            var isOwn = false
+            try reading.forEach(after: number - 1) { record in
+                isOwn = record.number == number && record.processIdentifier == ProcessInfo.processInfo.processIdentifier
+                return false
+            }
+            return isOwn
+        }
+    }
+
     // MARK: Purging
 
     /// Removes the records of all commits up to a number, durably (HIS-7).
@@ -173,6 +188,7 @@ extension StoreChange {
         transaction = record.number
         author = record.author
         contextName = record.contextName
+        process = StoreChange.Process(identifier: record.processIdentifier, name: record.processName)
         kind = record.kind
         label = record.label
         for group in record.groups {

@@ -37,6 +37,10 @@ extension Store {
         package var createIfMissing = true
         /// The store writes nothing and takes no lock, and another process may write at the same time. See `refresh()`.
         package var readOnly = false
+        /// Several processes write the store in turns. All of them must set it. Ignored for stores in memory and for `readOnly`.
+        package var isShared = false
+        /// The time for which a save into a shared store waits for another process.
+        package var busyTimeout = Duration.seconds(10)
         /// The version to open. `Store.openingLoss` describes the commits that an older version lacks.
         package var startingPoint = StoreStartingPoint.newest
         /// The maximum age of a replaced version that a snapshot reads; nil for the limit in `engine`, which has none by default.
@@ -74,6 +78,8 @@ extension Store {
             var options = engine
             options.createIfMissing = createIfMissing
             options.isReadOnly = readOnly
+            options.isShared = isShared && !readOnly && startingPoint == .newest && backing == nil
+            options.busyTimeout = busyTimeout
             options.startingPoint = StartingPoint(startingPoint)
             if let snapshotAgeMax { options.retention.snapshotAgeMax = snapshotAgeMax }
             options.allowsNetworkFileSystem = allowsNetworkFileSystem

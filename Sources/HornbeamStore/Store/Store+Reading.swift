@@ -6,15 +6,18 @@ internal import HornbeamThreads
 // Stores that are opened for reading while another process may write.
 
 extension Store {
-    /// Switches a store that was opened for reading to the newest durable version. Returns true if that version is newer.
+    /// Switches a store that was opened for reading, or that several processes write, to the newest durable version. Returns true if that version
+    /// is newer.
     ///
     /// Existing snapshots do not change. Observers receive each commit, or one change without details when history lacks the commits. A
     /// store opened for writing always shows the newest version.
     /// - Throws: `modelMismatch` when another process changed the model: the last version of the old model stays readable until the
     ///   store is opened again.
     package func refresh() throws -> Bool {
-        guard isReadOnly, fixedSnapshot == nil else { return false }
-        if let last = lastReadableVersion.withLock(\.self) { throw last.error }
+        guard isReadOnly || isShared, fixedSnapshot == nil else { return false }
+        if let last = lastReadable { throw last.error }
+        // The follower publishes the commits of a shared store.
+        if isShared { return try EngineError.translated { () throws(EngineError) in try engine.refresh() } }
         let shown = try self.snapshot()
         let known = shown.transaction
         let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
@@ -25,7 +28,7 @@ extension Store {
                 .modelMismatch,
                 "Another process changed the model of “\(location)” while it was open here for reading. It shows its last state of the old "
                     + "model. Close it and open it again with the new model.")
-            lastReadableVersion.withLock { $0 = LastReadableVersion(snapshot: shown, error: error) }
+            setLastReadable(LastReadableVersion(snapshot: shown, error: error))
             throw error
         }
         cacheMetadata(try snapshot.metadata())
@@ -42,10 +45,23 @@ extension Store {
     package var openingLoss: String? { engine.loss?.description }
 }
 
-/// The last readable version of a store opened for reading, and the reason why the store does not switch to a newer one.
+/// The last readable version of a store whose model another process changed, and the reason why the store does not switch to a newer one.
 struct LastReadableVersion: Sendable {
-    let snapshot: StoreSnapshot
+    /// Nil if no snapshot was in use; then nothing can be read.
+    let snapshot: StoreSnapshot?
     let error: HornbeamError
+}
+
+extension Store {
+    /// Caches the metadata of a version, if they differ from the cached ones.
+    func cacheMetadata(of snapshot: Snapshot) throws {
+        let bytes = try snapshot.value(StoredValue.metadata)
+        let isNew = cachedMetadataBytes.withLock { cached in
+            defer { cached = bytes }
+            return cached != bytes
+        }
+        if isNew { cacheMetadata(try snapshot.metadata()) }
+    }
 }
 
 extension Snapshot {

@@ -26,8 +26,10 @@ extension Store {
     /// Returns a pinned snapshot of the newest version. The version stays readable while the snapshot exists.
     package func retain() throws -> StoreSnapshot {
         if let fixedSnapshot { return fixedSnapshot }
-        return try EngineError.translated { () throws(EngineError) in
+        let snapshot = try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(isPinned: true), reader: reader)
         }
+        try verifySchema(of: snapshot.engineSnapshot)
+        return snapshot
     }
 }

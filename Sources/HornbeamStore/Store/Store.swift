@@ -2,6 +2,7 @@ package import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 internal import HornbeamThreads
+internal import Synchronization
 
 /// An open store: maps the objects of the model to the tables and indexes of the engine.
 ///
@@ -13,6 +14,8 @@ package final class Store: Sendable {
     package let identifier: UUID
     package let model: ManagedObjectModel
     package let isReadOnly: Bool
+    /// True if several processes can write the store.
+    package let isShared: Bool
     let engine: Engine
     let reader: RowReader
     let durability: SaveDurability
@@ -34,10 +37,16 @@ package final class Store: Sendable {
     let history: HistoryLog?
     let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>
+    /// The bytes of the metadata that are cached. Set by one thread at a time.
+    let cachedMetadataBytes = Guarded<[UInt8]?>(nil)
     /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
-    /// The last version of the old model, set when another process has changed the model of a store that is open for reading.
+    /// The last version of the old model, set when another process has changed the model of a store that is open here.
     let lastReadableVersion = Guarded<LastReadableVersion?>(nil)
+    /// True if there is such a version.
+    let isSuperseded = Atomic(false)
+    /// The engine's count of readings of other processes' commits at the last verification of the schema.
+    let verifiedReadings = Atomic(0)
     /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// A reference to the folder of a memory store, so that it is not freed.
@@ -61,6 +70,7 @@ package final class Store: Sendable {
         self.openedTransaction = openedTransaction
         model = reader.schema.model
         isReadOnly = options.readOnly
+        isShared = engine.isShared
         durability = options.durability
         backing = options.backing
         self.options = options
@@ -90,22 +100,29 @@ package final class Store: Sendable {
 
     /// The number of the newest readable commit, in O(1).
     package var latestTransaction: UInt64 {
-        if isReadOnly, let last = lastReadableVersion.withLock(\.self) { return last.snapshot.transaction }
+        if let last = lastReadable?.snapshot { return last.transaction }
         return engine.latest.rawValue
     }
 
     /// A snapshot of the newest committed version. Calls between the same two commits share one snapshot.
     package func snapshot() throws -> StoreSnapshot {
         if let fixedSnapshot { return fixedSnapshot }
-        if isReadOnly, let last = lastReadableVersion.withLock(\.self) { return last.snapshot }
+        if let last = lastReadable {
+            guard let snapshot = last.snapshot else { throw last.error }
+            return snapshot
+        }
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
         let snapshot = try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(), reader: reader)
         }
+        try verifySchema(of: snapshot.engineSnapshot)
         newest.withLock { $0.snapshot = snapshot }
         return snapshot
     }
+
+    /// The newest snapshot, if it is in use.
+    var newestInUse: StoreSnapshot? { newest.withLock { $0.snapshot } }
 
     // MARK: Keys
 

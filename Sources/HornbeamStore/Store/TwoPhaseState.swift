@@ -97,6 +97,17 @@ final class TwoPhaseState: Sendable {
 }
 
 extension Store {
+    /// The prepared part in a version.
+    func preparedPart(in snapshot: Snapshot) throws -> PreparedChanges? {
+        let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(StoredValue.preparedPart) }
+        guard let bytes else { return nil }
+        guard let prepared = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
+            throw HornbeamError(
+                .damaged, "“\(location)” contains an unfinished save that cannot be read. Restore the store from a backup.")
+        }
+        return prepared
+    }
+
     /// Begins a transaction when no two-phase commit is running.
     func beginTransaction() throws -> WriteTransaction {
         while true {

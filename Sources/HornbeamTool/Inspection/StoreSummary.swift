@@ -8,7 +8,7 @@ struct StoreSummary {
     let path: String
     let store: Store
 
-    /// The store's identity, its statistics, its entities with their indexes, and its files.
+    /// The store's identity, its statistics, its entities with their indexes, its files, and the processes that have it open.
     func description() throws -> String {
         let files = StoreFiles(path: path)
         let statistics = try store.statistics()
@@ -26,8 +26,17 @@ struct StoreSummary {
 
             \(indexes(statistics).description)
 
-            \(fileTable(files).description)
+            \(fileTable(files).description)\(processes)
             """
+    }
+
+    /// The processes that have the store open; empty if there are none.
+    private var processes: String {
+        let list = StoreProcesses(path: path).list
+        guard !list.isEmpty else { return "" }
+        var table = TextTable([.number("process"), .text("name"), .text("open for"), .text("turn")])
+        for entry in list { table.append([String(entry.identifier), entry.name, entry.access.rawValue, entry.turn]) }
+        return "\n\n" + table.description
     }
 
     private func entities(_ statistics: StoreStatistics) -> TextTable {

@@ -98,6 +98,11 @@ final class InterruptedDisk: FileSystem {
         otherCall()
         return try inner.lock(path, recordingHolderIn: holder)
     }
+
+    func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        otherCall()
+        return try inner.share(path, recordingHolderIn: holder)
+    }
 }
 
 private final class InterruptedFile: File {

@@ -36,6 +36,9 @@ final class TightDisk: FileSystem {
     func availableBytes(_ path: String) -> Int? { state.withLock { $0.capacity - $0.used } }
     func lock(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any FileLock { try inner.lock(path, recordingHolderIn: holder) }
     func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
+    func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
+        try inner.share(path, recordingHolderIn: holder)
+    }
 
     func rename(_ source: String, to target: String) throws(EngineError) {
         try inner.rename(source, to: target)

@@ -10,14 +10,15 @@ struct TwoStores {
     let stack: StoreStack
 
     /// - Parameter opening: The stores to open, by number; the others stay closed.
-    init(on disk: SimulatedDisk, opening: [Int] = [0, 1], readOnly: Bool = false) throws {
-        stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk, readOnly: readOnly)) })
+    init(on disk: any FileSystem, opening: [Int] = [0, 1], readOnly: Bool = false, isShared: Bool = false) throws {
+        stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk, readOnly: readOnly, isShared: isShared)) })
         try stack.settle()
     }
 
-    static func open(_ name: String, _ disk: SimulatedDisk, readOnly: Bool = false) throws -> Store {
+    static func open(_ name: String, _ disk: any FileSystem, readOnly: Bool = false, isShared: Bool = false) throws -> Store {
         var options = Store.Options()
         options.readOnly = readOnly
+        options.isShared = isShared
         options.fileSystem = disk
         options.backgroundCheckpoints = false
         options.poolBytes = 1 << 20

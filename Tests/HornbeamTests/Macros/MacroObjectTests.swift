@@ -146,7 +146,7 @@ import Testing
         let container =
             switch kind {
             case .inMemory: try PersistentContainer.inMemory(for: MacroModelTests.Within.Node.self)
-            case .onDisk:
+            case .onDisk, .shared:
                 try PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
             }
         let count = try container.performAndWait { context in

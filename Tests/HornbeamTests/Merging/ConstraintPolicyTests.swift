@@ -22,7 +22,7 @@ final class Member: ManagedObject {
         let model = try ManagedObjectModel { Entity("Member") { Member.mail; Member.name; Member.visits } }
         let stack = try Stack(setting.kind, model, [Member.self])
         let context = setting.context(of: stack)
-        let writer = isHere ? context : stack.newContext()
+        let writer = isHere ? context : stack.newOtherContext()
         let stored = Member(context: writer)
         (stored.mail, stored.name, stored.visits) = ("a@b", "stored", 3)
         try writer.saveToStore()
@@ -32,7 +32,7 @@ final class Member: ManagedObject {
         return (stack, context, stored.objectID, new)
     }
 
-    @Test("MRG-6, MRG-8: a custom policy is called for unique values, and its decision applies", arguments: Setting.contested, [false, true])
+    @Test("MRG-6, MRG-8: a custom policy is called for unique values, and its decision applies", arguments: Setting.contested + Setting.shared, [false, true])
     func customPolicyDecides(setting: Setting, isHere: Bool) throws {
         let theirs = setting.isContested ? 5 : 3
         let answers: [(ConstraintResolution, String, Int)] = [
@@ -54,7 +54,8 @@ final class Member: ManagedObject {
         }
     }
 
-    @Test("MRG-6: the base policy decides if a custom policy returns no decision, and the save throws the error of the policy", arguments: Setting.contested)
+    @Test("MRG-6: the base policy decides if a custom policy returns no decision, and the save throws the error of the policy",
+          arguments: Setting.contested + Setting.shared)
     func customPolicyLeavesItToTheBase(setting: Setting) throws {
         let (stack, context, stored, new) = try conflict(setting, isHere: false)
         context.setMergePolicies(.custom(over: .error) { _ in [:] } constraints: { _ in .base })
@@ -68,7 +69,7 @@ final class Member: ManagedObject {
         #expect(try stack.newContext().fetch(FetchRequest<Member>()).map { [$0.objectID == stored, $0.name == "new"] } == [[true, true]])
     }
 
-    @Test("MRG-9: of two new objects a custom policy makes one", arguments: Setting.contested)
+    @Test("MRG-9: of two new objects a custom policy makes one", arguments: Setting.contested + Setting.shared)
     func customPolicyOverNewObjects(setting: Setting) throws {
         let (stack, context, _, new) = try conflict(setting, isHere: false)
         let other = Member(context: context)
@@ -81,7 +82,7 @@ final class Member: ManagedObject {
         #expect(found.map(\.visits) == [9] && found[0].name == "new")
     }
 
-    @Test("MRG-7: a thrown error has the old value, the new value and the stored value", arguments: Setting.contested)
+    @Test("MRG-7: a thrown error has the old value, the new value and the stored value", arguments: Setting.contested + Setting.shared)
     func errorsHaveTheConflict(setting: Setting) throws {
         let (stack, context, stored, new) = try conflict(setting, isHere: false)
         let unique = try #require(hornbeamError { try context.saveToStore() })
@@ -92,7 +93,7 @@ final class Member: ManagedObject {
         context.parent?.rollback()
         let mine = try context.existingObject(Member.self, with: stored)
         mine.name = "mine"
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         try other.existingObject(Member.self, with: stored).name = "theirs"
         try other.save()
         let merge = try #require(hornbeamError { try context.saveToStore() })
@@ -102,7 +103,7 @@ final class Member: ManagedObject {
     }
 
     @Test("MRG-7: the error of a stored object that is changed to a taken value, and of a batch, advises nothing that does not help",
-          arguments: Setting.contested)
+          arguments: Setting.contested + Setting.shared)
     func adviceHelps(setting: Setting) throws {
         let (stack, context, _, new) = try conflict(setting, isHere: false)
         new.mail = "c@d"
@@ -203,7 +204,7 @@ extension OverlappingConflictTests {
         let context = setting.context(of: stack)
         let mine = try context.upsert(Device.self, where: Device.serial, is: "s")
         #expect(mine.changedValues == ["serial": "s"])
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         let theirs = Device(context: other)
         theirs[Device.serial] = "s"
         theirs[Device.token] = "stored"

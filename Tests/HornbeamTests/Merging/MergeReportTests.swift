@@ -56,7 +56,7 @@ final class Post: ManagedObject {
             post.tags = ["x"]
             try writer.save()
             mine = setting.context(of: stack)
-            theirs = stack.newContext()
+            theirs = stack.newOtherContext()
             a = try mine.existingObject(Post.self, with: post.objectID)
             b = try theirs.existingObject(Post.self, with: post.objectID)
             _ = (a.title, b.title)
@@ -70,7 +70,7 @@ final class Post: ManagedObject {
     }
 
     @Test("MRG-6: merge rules of the model resolve properties that both sides changed, under every policy and without one",
-          arguments: Setting.saved)
+          arguments: Setting.saved + Setting.shared)
     func rulesSettle(setting: Setting) throws {
         for policy in [MergePolicy.error, .rollback, .overwrite] {
             let pair = try Pair(setting)
@@ -99,7 +99,7 @@ final class Post: ManagedObject {
         }
     }
 
-    @Test("MRG-6: a context that follows shows the merged counter before it saves", arguments: StoreKind.allCases)
+    @Test("MRG-6: a context that follows shows the merged counter before it saves", arguments: StoreKind.withOtherProcess)
     func countersMergeInMemory(kind: StoreKind) throws {
         let pair = try Pair(kind)
         pair.a.likes += 1
@@ -116,7 +116,7 @@ final class Post: ManagedObject {
         #expect(pair.a.likes == 26)
     }
 
-    @Test("MRG-6: a rule for a to-one settles both ends", arguments: StoreKind.allCases)
+    @Test("MRG-6: a rule for a to-one settles both ends", arguments: StoreKind.withOtherProcess)
     func ruleForToOne(kind: StoreKind) throws {
         let pair = try Pair(kind)
         let mine = Post(context: pair.mine)
@@ -131,7 +131,7 @@ final class Post: ManagedObject {
         #expect(report.contains { $0.conflict.key == "answer" && $0.decision == .rule(.mine) })
     }
 
-    @Test("the report names what each policy did with a property that both changed", arguments: Setting.saved, [
+    @Test("the report names what each policy did with a property that both changed", arguments: Setting.saved + Setting.shared, [
         (MergePolicy.mergeByPropertyStoreTrump, "theirs"), (.mergeByPropertyObjectTrump, "mine"),
         (.overwrite, "mine"), (.rollback, "theirs"),
     ])
@@ -156,7 +156,7 @@ final class Post: ManagedObject {
         #expect(pair.mine.mergeReports.map(\.description).allSatisfy { $0 == "nothing was merged" })
     }
 
-    @Test("MRG-4: overwriting reports changes of theirs to properties that I did not change", arguments: StoreKind.allCases)
+    @Test("MRG-4: overwriting reports changes of theirs to properties that I did not change", arguments: StoreKind.withOtherProcess)
     func overwriteReportsLosses(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)
         pair.mine.mergePolicy = .overwrite
@@ -169,7 +169,7 @@ final class Post: ManagedObject {
         #expect(lost?.result == "title" && lost?.conflict.theirs == "theirs")
     }
 
-    @Test("changes of different properties are reported as merged without a conflict", arguments: Setting.saved.filter(\.follows))
+    @Test("changes of different properties are reported as merged without a conflict", arguments: (Setting.saved + Setting.shared).filter(\.follows))
     func cleanMergeIsReported(setting: Setting) throws {
         let pair = try Pair(setting)
         pair.a.title = "mine"
@@ -179,7 +179,7 @@ final class Post: ManagedObject {
         #expect(pair.mine.lastMergeReport.rebased == [pair.a.objectID] && pair.merged.isEmpty)
     }
 
-    @Test("MRG-10: the report names deletions against changes", arguments: Setting.saved, [
+    @Test("MRG-10: the report names deletions against changes", arguments: Setting.saved + Setting.shared, [
         (MergePolicy.mergeByPropertyStoreTrump, MergeReport.Object.Outcome.deletedByThem, MergeReport.Object.Outcome.kept),
         (.mergeByPropertyObjectTrump, .writtenAgain, .deletedDespiteChanges),
         (.overwrite, .writtenAgain, .deletedDespiteChanges), (.rollback, .deletedByThem, .kept),
@@ -203,7 +203,7 @@ final class Post: ManagedObject {
         }
     }
 
-    @Test("MRG-6: a custom policy chooses values, and another policy decides the rest", arguments: StoreKind.allCases)
+    @Test("MRG-6: a custom policy chooses values, and another policy decides the rest", arguments: StoreKind.withOtherProcess)
     func customPolicy(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)
         pair.mine.mergePolicy = .custom(over: .mergeByPropertyStoreTrump) { conflict in
@@ -223,7 +223,7 @@ final class Post: ManagedObject {
         #expect(pair.mine.lastMergeReport.properties.first?.decision == .policy(pair.mine.mergePolicy))
     }
 
-    @Test("MRG-6: the save throws the error that a custom policy throws, and nothing is lost", arguments: StoreKind.allCases)
+    @Test("MRG-6: the save throws the error that a custom policy throws, and nothing is lost", arguments: StoreKind.withOtherProcess)
     func customPolicyThrows(kind: StoreKind) throws {
         let pair = try Pair(kind)
         pair.mine.mergePolicy = .custom(over: .error) { _ in throw HornbeamError(.mergeConflict, "Ask the user.") }
@@ -270,10 +270,10 @@ final class Post: ManagedObject {
         #expect(pair.a.title == "three")
     }
 
-    @Test("MRG-8: an upsert finds the object, or makes one that becomes the stored one at the save", arguments: StoreKind.allCases)
+    @Test("MRG-8: an upsert finds the object, or makes one that becomes the stored one at the save", arguments: StoreKind.withOtherProcess)
     func upsert(kind: StoreKind) throws {
         let stack = try Post.stack(kind)
-        let (one, two) = (stack.newContext(), stack.newContext())
+        let (one, two) = (stack.newContext(), stack.newOtherContext())
         let first = try one.upsert(Post.self, where: Post.mail, is: "s")
         #expect(first.isInserted && first[Post.mail] == "s")
         #expect(try one.upsert(Post.self, where: Post.mail, is: "s") === first)

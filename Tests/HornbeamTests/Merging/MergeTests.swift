@@ -27,7 +27,7 @@ import Testing
             object.score = 1
             try writer.save()
             mine = follows ? stack.newContext() : stack.newStaleContext()
-            theirs = stack.newContext()
+            theirs = stack.newOtherContext()
             a = try mine.existingObject(PEntity.self, with: object.objectID)
             b = try theirs.existingObject(PEntity.self, with: object.objectID)
             _ = (a.name, b.name)
@@ -45,7 +45,7 @@ import Testing
     //     changes, undoes
     //                               changes, saves
     //     changes, saves
-    @Test("A change that was reverted causes no conflict", arguments: StoreKind.allCases)
+    @Test("A change that was reverted causes no conflict", arguments: StoreKind.withOtherProcess)
     func aChangeTakenBackLeavesNoOldVersionBehind(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.a.name = "mine"
@@ -59,7 +59,7 @@ import Testing
         #expect(try #require(try pair.stored()) == ("mine", 21))
     }
 
-    @Test("merge on save: after more changes than are kept, objects held and not held show their rows or none", arguments: StoreKind.allCases)
+    @Test("merge on save: after more changes than are kept, objects held and not held show their rows or none", arguments: StoreKind.withOtherProcess)
     func tooManyChangesToTell(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
         let writer = stack.newContext()
@@ -94,7 +94,7 @@ import Testing
         #expect(try reader.fetch(FetchRequest<PEntity>()).allSatisfy { $0.name == "round \(count)" })
     }
 
-    @Test("merge on save: a following context shows the saves of other contexts at its next fetch", arguments: StoreKind.allCases)
+    @Test("merge on save: a following context shows the saves of other contexts at its next fetch", arguments: StoreKind.withOtherProcess)
     func followingContextShowsSaves(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.b.name = "theirs"
@@ -104,7 +104,7 @@ import Testing
         #expect(pair.a.name == "theirs")
     }
 
-    @Test("FET-21: a context that does not follow keeps its values until it is refreshed", arguments: StoreKind.allCases)
+    @Test("FET-21: a context that does not follow keeps its values until it is refreshed", arguments: StoreKind.withOtherProcess)
     func staleContextKeepsValues(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)
         pair.b.name = "theirs"
@@ -115,7 +115,7 @@ import Testing
         #expect(pair.a.name == "theirs")
     }
 
-    @Test("different properties changed on both sides merge without a conflict", arguments: StoreKind.allCases)
+    @Test("different properties changed on both sides merge without a conflict", arguments: StoreKind.withOtherProcess)
     func differentPropertiesMerge(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.a.counter = 21
@@ -127,7 +127,7 @@ import Testing
         #expect(pair.a.name == "theirs" && pair.a.counter == 21)
     }
 
-    @Test("NOT-7: a pending edit wins in memory, and the conflict appears at the save", arguments: StoreKind.allCases)
+    @Test("NOT-7: a pending edit wins in memory, and the conflict appears at the save", arguments: StoreKind.withOtherProcess)
     func sameBothSidesConflictsAtSave(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.a.name = "mine"
@@ -143,7 +143,7 @@ import Testing
         #expect(try #require(try pair.stored()).name == "mine")
     }
 
-    @Test("MRG-1: without following, any change of theirs is a conflict (conflict.012)", arguments: StoreKind.allCases)
+    @Test("MRG-1: without following, any change of theirs is a conflict (conflict.012)", arguments: StoreKind.withOtherProcess)
     func errorPolicyThrows(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)
         pair.a.counter = 21
@@ -162,7 +162,7 @@ import Testing
     ]
 
     @Test("MRG-2, MRG-3, MRG-4, MRG-5: update against update, property by property (conflict.006, 014, 016)",
-          arguments: StoreKind.allCases, policies)
+          arguments: StoreKind.withOtherProcess, policies)
     func updateAgainstUpdate(kind: StoreKind, expected: (MergePolicy, String, Int32)) throws {
         let pair = try Pair(kind, follows: false)
         pair.mine.mergePolicy = expected.0
@@ -178,7 +178,7 @@ import Testing
         #expect(pair.a.score == (expected.0 == .rollback ? 1 : 2))
     }
 
-    @Test("MRG-10: they deleted, I changed (conflict.008, 011)", arguments: StoreKind.allCases, [
+    @Test("MRG-10: they deleted, I changed (conflict.008, 011)", arguments: StoreKind.withOtherProcess, [
         (MergePolicy.mergeByPropertyStoreTrump, false), (.rollback, false),
         (.mergeByPropertyObjectTrump, true), (.overwrite, true),
     ])
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("MRG-10: I deleted, they changed", arguments: StoreKind.allCases, [
+    @Test("MRG-10: I deleted, they changed", arguments: StoreKind.withOtherProcess, [
         (MergePolicy.mergeByPropertyStoreTrump, true), (.rollback, true),
         (.mergeByPropertyObjectTrump, false), (.overwrite, false),
     ])
@@ -214,7 +214,7 @@ import Testing
         #expect((try pair.stored() != nil) == expected.1)
     }
 
-    @Test("both deleted: the second save has nothing left to do", arguments: StoreKind.allCases, [true, false])
+    @Test("both deleted: the second save has nothing left to do", arguments: StoreKind.withOtherProcess, [true, false])
     func deleteAgainstDelete(kind: StoreKind, follows: Bool) throws {
         let pair = try Pair(kind, follows: follows)
         pair.mine.mergePolicy = .mergeByPropertyObjectTrump
@@ -225,7 +225,7 @@ import Testing
         #expect(try pair.stored() == nil && !pair.mine.hasChanges)
     }
 
-    @Test("C-3: an object that another context deleted stays readable, and `isDeleted` is true", arguments: StoreKind.allCases)
+    @Test("C-3: an object that another context deleted stays readable, and `isDeleted` is true", arguments: StoreKind.withOtherProcess)
     func deletedElsewhereStaysReadable(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)
         pair.theirs.delete(pair.b)
@@ -235,7 +235,7 @@ import Testing
         #expect(hornbeamError { try pair.a.fire() }?.code == .objectNotFound)
     }
 
-    @Test("conflict.021: unchanged objects are not checked; MOC-26: watched ones are", arguments: StoreKind.allCases)
+    @Test("conflict.021: unchanged objects are not checked; MOC-26: watched ones are", arguments: StoreKind.withOtherProcess)
     func onlyWatchedObjectsAreChecked(kind: StoreKind) throws {
         for watches in [false, true] {
             let pair = try Pair(kind, follows: false)
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test("MRG-11: members added on both sides are all there, and none twice", arguments: StoreKind.allCases)
+    @Test("MRG-11: members added on both sides are all there, and none twice", arguments: StoreKind.withOtherProcess)
     func membersOfBothSidesMerge(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let writer = stack.newContext()
@@ -259,7 +259,7 @@ import Testing
         let project = writer.project("p")
         let employees = (0..<4).map { writer.employee("\($0)") }
         try writer.save()
-        let (one, two) = (stack.newContext(), stack.newContext())
+        let (one, two) = (stack.newContext(), stack.newOtherContext())
         func add(_ range: Range<Int>, _ context: ManagedObjectContext) throws {
             let d = try context.existingObject(Department.self, with: department.objectID)
             let p = try context.existingObject(Project.self, with: project.objectID)
@@ -301,7 +301,7 @@ import Testing
         return user
     }
 
-    @Test("MOD-8: a duplicate of a unique value is error 133021 that names the property", arguments: StoreKind.allCases)
+    @Test("MOD-8: a duplicate of a unique value is error 133021 that names the property", arguments: StoreKind.withOtherProcess)
     func duplicateIsAnError(kind: StoreKind) throws {
         let context = try uniqueStack(kind).newContext()
         _ = try user(context, "a@b", "first")
@@ -316,7 +316,7 @@ import Testing
         #expect(try context.count(FetchRequest<ManagedObject>(entityName: "User")) == 2)
     }
 
-    @Test("MRG-8, MRG-9: a new object replaces a stored object with its unique value, or becomes that object", arguments: StoreKind.allCases, [
+    @Test("MRG-8, MRG-9: a new object replaces a stored object with its unique value, or becomes that object", arguments: StoreKind.withOtherProcess, [
         (MergePolicy.mergeByPropertyObjectTrump, "second"), (.overwrite, "second"),
         (.mergeByPropertyStoreTrump, "first"), (.rollback, "first"),
     ])
@@ -326,7 +326,7 @@ import Testing
             let writer = stack.newContext()
             let first = try user(writer, "a@b", "first")
             try writer.save()
-            let context = storedIsHere ? writer : stack.newContext()
+            let context = storedIsHere ? writer : stack.newOtherContext()
             context.mergePolicy = expected.0
             let team = try context.insert(entityNamed: "Team")
             let second = try user(context, "a@b", "second")
@@ -340,7 +340,7 @@ import Testing
         }
     }
 
-    @Test("MRG-9: of two new objects with one unique value the first survives", arguments: StoreKind.allCases, [
+    @Test("MRG-9: of two new objects with one unique value the first survives", arguments: StoreKind.withOtherProcess, [
         (MergePolicy.mergeByPropertyObjectTrump, "second"), (.mergeByPropertyStoreTrump, "first"),
     ])
     func twoNewObjects(kind: StoreKind, expected: (MergePolicy, String)) throws {

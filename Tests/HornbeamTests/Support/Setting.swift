@@ -35,9 +35,16 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     /// Every kind of context over stored objects, with and without changes of another context.
     static let contested = variants([\.isChild, \.follows, \.isContested])
 
+    /// Every kind of context over stored objects that another process changes.
+    static let shared = variants([\.isChild, \.follows], [.shared]).map { setting in
+        var variant = setting
+        variant.isContested = true
+        return variant
+    }
+
     /// Both values of each field, on disk and in memory.
-    private static func variants(_ fields: [WritableKeyPath<Setting, Bool>]) -> [Setting] {
-        fields.reduce(StoreKind.allCases.map { Setting(kind: $0) }) { settings, field in
+    private static func variants(_ fields: [WritableKeyPath<Setting, Bool>], _ kinds: [StoreKind] = StoreKind.allCases) -> [Setting] {
+        fields.reduce(kinds.map { Setting(kind: $0) }) { settings, field in
             settings.flatMap { setting in
                 [false, true].map { value in
                     var variant = setting
@@ -77,7 +84,7 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     /// Changes stored objects in another context and saves it, if the setting is contested.
     func contest(_ stack: Stack, _ change: (ManagedObjectContext) throws -> Void) throws {
         guard isContested, isSaved else { return }
-        let others = stack.newContext()
+        let others = stack.newOtherContext()
         try change(others)
         try others.save()
     }

@@ -1,0 +1,213 @@
+import Foundation
+import Hornbeam
+
+/// Rows M2 to M4: 2, 4 and 8 processes save one object each as fast as they can into one store; news of a save in another process; taking turns;
+/// reads beside a foreign writer.
+struct ProcessSuite {
+    let options: Options
+    let folder: Folder
+
+    private static let groups = [(id: "M2", processes: 2), (id: "M3", processes: 4), (id: "M4", processes: 8)]
+
+    static let rows = groups.flatMap { id, count in
+        [
+            Row(id: id, title: "\(count) processes save one object each, all together", unit: "saves/s", goal: .atLeast(2, .sqlite)),
+            Row(id: id + "m", title: "… median of a save", unit: "ms"),
+            Row(id: id + "w", title: "… longest save, in medians", unit: "×", goal: .atMost(20)),
+        ]
+    } + [
+        Row(id: "M2n", title: "news: from a save's return to the change in another process", unit: "ms", goal: .atMost(20)),
+        Row(id: "M2t", title: "two processes save alternately, each after the news of the other's save", unit: "ms/save"),
+        Row(id: "M2a", title: "… a process alone, with history", unit: "ms/save"),
+        Row(id: "M2r", title: "reads beside a process that saves, as a share of reads alone", unit: "×", goal: .atLeast(0.9)),
+    ]
+
+    private static var contestants: [Contestant] {
+        #if Rivals
+        [.hornbeam, .sqlite, .lmdb]
+        #else
+        [.hornbeam]
+        #endif
+    }
+
+    private var seconds: Double { options.isSmoke ? 0.3 : 3 }
+
+    func run(into results: inout Results) throws {
+        results.declare(Self.rows)
+        for repetition in 0..<options.repetitions {
+            note("processes, repetition \(repetition + 1) of \(options.repetitions)")
+            let contestants = Self.contestants.indices.map { Self.contestants[($0 + repetition) % Self.contestants.count] }
+            for (id, count) in Self.groups { for who in contestants { try save(id, count, who, &results) } }
+            try measureNews(&results)
+            try measureReads(&results)
+        }
+    }
+
+    // MARK: Many writers
+
+    private func save(_ id: String, _ count: Int, _ who: Contestant, _ results: inout Results) throws {
+        let path = try folder.empty("processes-\(who.rawValue)")
+        try ProcessMember.open(who, path).close()
+        let members = try (0..<count).map { try MemberProcess("save", who, path, $0, seconds) }
+        for member in members { try member.waitForLine() }
+        for member in members { member.go() }
+        var total = 0.0
+        var medians: [Double] = []
+        var longest = 0.0
+        for member in members {
+            let figures = try member.waitForLine().split(separator: " ").compactMap { Double($0) }
+            guard figures.count == 3 else { throw BenchmarkError("A process of \(who.rawValue) failed.") }
+            total += figures[0]
+            medians.append(figures[1])
+            longest = max(longest, figures[2])
+        }
+        for member in members { try member.end() }
+        let median = percentile(medians.sorted(), 0.5)
+        results.add(id, who, total / seconds)
+        results.add(id + "m", who, median * 1e3)
+        results.add(id + "w", who, longest / median)
+        _ = try folder.empty("processes-\(who.rawValue)")
+    }
+
+    // MARK: News
+
+    private func measureNews(_ results: inout Results) throws {
+        let path = try folder.empty("processes-news")
+        let container = try Event.container(at: path, poolBytes: 64 << 20, keepsHistory: true, isShared: true)
+        let count = options.isSmoke ? 20 : 200
+        let news = NewsClock(container)
+        let alone = try timed { for number in 0..<count { try ProcessMember.insert(container, "alone \(number)") } }
+        results.add("M2a", .hornbeam, alone.seconds / Double(count) * 1e3)
+        news.wait(count)
+        let member = try MemberProcess("stamp", .hornbeam, path, 1, Double(count))
+        try member.waitForLine()
+        member.go()
+        var delays: [Double] = []
+        for number in 0..<count {
+            guard let saved = Double(try member.waitForLine()) else { throw BenchmarkError("A process that saves failed.") }
+            news.wait(count + number + 1)
+            delays.append(news.time(count + number) - saved)
+        }
+        try member.end()
+        results.add("M2n", .hornbeam, max(percentile(delays.sorted(), 0.5), 0) * 1e3)
+        let partner = try MemberProcess("alternate", .hornbeam, path, 2, Double(count))
+        try partner.waitForLine()
+        partner.go()
+        let turns = try timed {
+            for number in 0..<count {
+                try ProcessMember.insert(container, "turn \(number)")
+                news.wait(2 * count + 2 * (number + 1))
+            }
+        }
+        try partner.end()
+        results.add("M2t", .hornbeam, turns.seconds / Double(2 * count) * 1e3)
+        try container.close()
+    }
+
+    // MARK: Reads
+
+    private func measureReads(_ results: inout Results) throws {
+        let path = try folder.empty("processes-reads")
+        let container = try Event.container(at: path, poolBytes: 64 << 20, keepsHistory: true, isShared: true)
+        try container.performAndWait { context in
+            for number in 0..<10_000 { Event(context: context).fill(ProcessMember.event("read \(number)")) }
+            try context.save()
+        }
+        func reads() throws -> Double {
+            try container.performAndWait { context in
+                var count = 0
+                let end = now() + seconds
+                while now() < end {
+                    for _ in 0..<100 {
+                        count += 1
+                        guard try context.first(Event.self, where: Event.uid, equals: "read \(Int.random(in: 0..<10_000))") != nil else {
+                            throw BenchmarkError("An event is gone.")
+                        }
+                    }
+                }
+                return Double(count) / seconds
+            }
+        }
+        let alone = try reads()
+        let member = try MemberProcess("save", .hornbeam, path, 3, seconds + 1)
+        try member.waitForLine()
+        member.go()
+        let beside = try reads()
+        try member.waitForLine()
+        try member.end()
+        results.add("M2r", .hornbeam, beside / alone)
+        try container.close()
+    }
+}
+
+/// The moments at which the inserted events of a container's change sequence arrive.
+private final class NewsClock: @unchecked Sendable {  // guarded by the condition
+    private let condition = NSCondition()
+    private var times: [Double] = []
+
+    init(_ container: PersistentContainer) {
+        let changes = container.changes()
+        Task {
+            for await change in changes {
+                let time = now()
+                self.add(change.inserted.count, time)
+            }
+        }
+    }
+
+    private func add(_ count: Int, _ time: Double) {
+        condition.lock()
+        times += Array(repeating: time, count: count)
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Waits until this number of events has arrived.
+    func wait(_ count: Int) {
+        condition.lock()
+        while times.count < count { condition.wait() }
+        condition.unlock()
+    }
+
+    func time(_ index: Int) -> Double {
+        condition.lock()
+        defer { condition.unlock() }
+        return times[index]
+    }
+}
+
+/// A child process, to which the parent speaks in lines.
+private final class MemberProcess {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var rest = Data()
+
+    init(_ work: String, _ who: Contestant, _ path: String, _ number: Int, _ amount: Double) throws {
+        process.executableURL = URL(filePath: CommandLine.arguments[0])
+        process.arguments = ["--member", work, "--limited", who.rawValue, "--store", path, "--group", "\(number)", "--amount", "\(amount)"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    @discardableResult
+    func waitForLine() throws -> String {
+        while true {
+            if let end = rest.firstIndex(of: 10) {
+                defer { rest = Data(rest[(end + 1)...]) }
+                return String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+            }
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { throw BenchmarkError("A process ended before its work was done.") }
+            rest.append(data)
+        }
+    }
+
+    func go() { input.fileHandleForWriting.write(Data("go\n".utf8)) }
+
+    func end() throws {
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw BenchmarkError("A process ended with status \(process.terminationStatus).") }
+    }
+}

@@ -1,0 +1,65 @@
+// The thread that takes the turn of a process, waits for the requests of other processes, and follows their commits. It keeps the turn's object
+// alive, but not the engine. It may be blocked in a call of the operating system when the store is closed; then it ends when that call returns.
+
+import Glibc
+import HornbeamThreads
+
+extension ProcessTurn {
+    /// Starts the thread. If the system refuses one, transactions throw `busy` after their time limit.
+    func startThread() {
+        let turn = unsafe Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let created = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                let turn = unsafe Unmanaged<ProcessTurn>.fromOpaque(argument!).takeRetainedValue()
+                turn.serve()
+                return nil
+            }, turn)
+        guard created == 0 else { return unsafe Unmanaged<ProcessTurn>.fromOpaque(turn).release() }
+        pthread_detach(thread)
+    }
+
+    /// Takes the turn for waiting transactions, and hands it over to processes that ask for it.
+    private func serve() {
+        monitor.lock()
+        while unsafe !state.isEnding {
+            switch unsafe state.phase {
+            case .away where unsafe state.waiters > 0: take()
+            case .away where unsafe state.isFollowing: listen()
+            case .held:
+                monitor.unlock()
+                lock.waitForRequest()
+                let isRequested = (try? lock.isTurnRequested()) ?? false
+                monitor.lock()
+                if isRequested { handOverToOthers() }
+            case .away, .waiting, .taking, .leaving: monitor.wait(.progress)
+            }
+        }
+        monitor.unlock()
+    }
+
+    /// The pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
+    private static let pauseAfterCommits: Int32 = 2
+
+    /// Reads the commits of other processes, or waits for one. The caller has the monitor, which is released meanwhile.
+    private func listen() {
+        unsafe state.isListening = true
+        monitor.unlock()
+        lock.watchCommits()
+        // A commit after the beginning of the watch ends the wait, so none is missed.
+        if let work = unsafe work, work.catchUp() {
+            lock.pause(milliseconds: Self.pauseAfterCommits)
+        } else {
+            lock.waitForCommit()
+        }
+        monitor.lock()
+        unsafe state.isListening = false
+    }
+
+    private func handOverToOthers() {
+        unsafe state.isRequested = true
+        while unsafe !state.isUnused && !state.isEnding { monitor.wait(.progress) }
+        if unsafe !state.isEnding { leave() }
+    }
+}

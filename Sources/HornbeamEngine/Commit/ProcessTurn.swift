@@ -1,0 +1,279 @@
+// The writer's turn of a process among the processes that write one store. `WriterTurn` orders the transactions of one process; this turn
+// orders the processes.
+//
+// A process keeps the turn while no other process asks for it, so the transactions of a process that is alone only count themselves. When
+// another process asks, new transactions wait, the running ones end, and the process hands the turn over. Then it queues behind the other
+// process. With background threads, one thread waits for requests and takes the turn; the threads of transactions wait with a time limit.
+// Without them (simulations), the thread of a transaction takes the turn and hands it over after its transaction.
+//
+// Invariants:
+// - Transactions and upkeep are counted as users of the turn. It is handed over only without users.
+// - A caller of `hold` is a user until it calls `release`. It may start transactions, so users enter although the turn is requested.
+// - Each thread that waited when the turn was granted uses it before it is handed over. So every change of the holder makes progress.
+// - `takeOver` and `handOver` run with the turn and without users.
+
+import Glibc
+import HornbeamThreads
+
+/// The turn of a shared store in this process.
+final class ProcessTurn: Sendable {
+    enum Phase: Sendable {
+        /// Another process may have the turn.
+        case away
+        /// A thread waits for the operating system to grant the turn.
+        case waiting
+        /// A thread has the turn and reads the commits of other processes.
+        case taking
+        case held
+        case leaving
+    }
+
+    struct State {
+        var phase = Phase.away
+        /// The number of transactions and upkeep tasks that need the turn.
+        var users = 0
+        /// The number of threads that wait until the process has the turn.
+        var waiters = 0
+        /// The number of threads that waited when the process got the turn and have not used it yet. They use it before it is handed over.
+        var granted = 0
+        /// True if another process waits for the turn.
+        var isRequested = false
+        /// The number of callers of `hold` that have not called `release`.
+        var holds = 0
+        /// True if the thread reads the commits of other processes while it waits.
+        var isFollowing = false
+        /// True while the thread reads commits of other processes or waits for one.
+        var isListening = false
+        /// True if a user may enter.
+        var isGranted: Bool { phase == .held && (!isRequested || granted > 0 || holds > 0) }
+        /// True if no thread in this process needs the turn.
+        var isUnused: Bool { users == 0 && granted == 0 }
+        /// The number of failed attempts to take the turn, and the last error.
+        var failures = 0
+        var failure: EngineError?
+        var isEnding = false
+    }
+
+    /// The work of the engine at a change of the holder.
+    struct Work: Sendable {
+        /// Reads the commits of other processes and continues the log.
+        let takeOver: @Sendable () throws(EngineError) -> Void
+        /// Makes all commits durable and ends writing.
+        let handOver: @Sendable () -> Void
+        /// Reads the commits of other processes while one of them has the turn. Returns whether there were any.
+        let catchUp: @Sendable () -> Bool
+    }
+
+    let lock: any SharedFileLock
+    let monitor = Monitor()
+    nonisolated(unsafe) var state = State()  // guarded by the monitor
+    nonisolated(unsafe) var work: Work?  // set once, before the first use
+    /// False in simulations.
+    private let usesThread: Bool
+    private let limit: UInt64
+    private let path: String
+
+    /// `limit`: the nanoseconds for which a thread waits for other processes, if `usesThread`.
+    init(_ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64) {
+        self.lock = lock
+        self.path = path
+        self.usesThread = usesThread
+        self.limit = limit
+    }
+
+    /// Sets the work of the engine. `isHeld`: the process has the turn already.
+    func start(_ work: Work, isHeld: Bool) {
+        unsafe self.work = work
+        monitor.withLock { if isHeld { unsafe state.phase = .held } }
+        if usesThread { startThread() } else if isHeld { monitor.withLock { if unsafe state.users == 0 { leave() } } }
+    }
+
+    /// True if another process waits for the turn of this one.
+    var isRequested: Bool { monitor.withLock { unsafe state.isRequested } }
+    var isHeld: Bool { monitor.withLock { unsafe state.phase == .held } }
+
+    // MARK: Users
+
+    /// Waits until this process has the turn, and counts a user. Throws `busy` after the time limit, `closed`, and the errors of reading the
+    /// commits of other processes.
+    func enter() throws(EngineError) {
+        try monitor.withLock { () throws(EngineError) in
+            if unsafe state.phase == .held, unsafe !state.isRequested || state.holds > 0, unsafe !state.isEnding, usesThread {
+                unsafe state.users += 1
+                return
+            }
+            try waitForTurn()
+            unsafe state.users += 1
+        }
+    }
+
+    private func waitForTurn() throws(EngineError) {
+        let end = MonotonicClock.nanoseconds &+ limit
+        let failures = unsafe state.failures
+        unsafe state.waiters += 1
+        defer { unsafe state.waiters -= 1 }
+        while true {
+            if unsafe state.isEnding { throw EngineError(.closed, "The store is closed.", path: path) }
+            if !usesThread { readRequest() }
+            if unsafe state.isGranted {
+                unsafe state.granted = unsafe max(state.granted - 1, 0)
+                return
+            }
+            if let failure = unsafe state.failure, unsafe state.failures > failures { throw failure }
+            if usesThread {
+                monitor.signalAll(.progress)
+                if unsafe state.isListening { lock.wake() }
+                let now = MonotonicClock.nanoseconds
+                guard now < end else { throw busy }
+                monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
+            } else if unsafe state.phase == .away {
+                take()
+            } else {
+                monitor.wait(.turn)
+            }
+        }
+    }
+
+    /// Counts a user if this process has the turn and no other one asks for it.
+    func enterIfHeld() -> Bool {
+        monitor.withLock {
+            guard unsafe state.phase == .held, unsafe !state.isRequested, unsafe !state.isEnding else { return false }
+            unsafe state.users += 1
+            return true
+        }
+    }
+
+    /// Removes a user.
+    func exit() {
+        monitor.withLock {
+            assert(unsafe state.users > 0, "A user of the turn leaves once.")
+            unsafe state.users -= 1
+            guard unsafe state.isUnused else { return }
+            monitor.signalAll(.progress)
+            if !usesThread, unsafe !state.isEnding { leave() }
+        }
+    }
+
+    // MARK: Several transactions
+
+    /// Like `enter`. Until `release`, this process keeps the turn, and further users enter although another process asks for it.
+    func hold() throws(EngineError) {
+        try enter()
+        monitor.withLock { unsafe state.holds += 1 }
+    }
+
+    func release() {
+        monitor.withLock {
+            assert(unsafe state.holds > 0, "A hold is released once.")
+            unsafe state.holds -= 1
+        }
+        exit()
+    }
+
+    /// Begins to read the commits of other processes when they are made. Only with a thread.
+    func follow() {
+        monitor.withLock {
+            unsafe state.isFollowing = true
+            monitor.signalAll(.progress)
+        }
+    }
+
+    private func readRequest() {
+        guard unsafe state.phase == .held else { return }
+        unsafe state.isRequested = (try? lock.isTurnRequested()) ?? false
+    }
+
+    private var busy: EngineError {
+        EngineError(
+            .busy, "\(lock.holderName) writes the store and did not hand over the turn in time. Try again, or raise the time limit.", path: path)
+    }
+
+    // MARK: Changing the holder
+
+    /// Takes the turn and reads the commits of other processes. The caller has the monitor, which is released meanwhile.
+    func take() {
+        assert(unsafe state.phase == .away, "One thread takes the turn.")
+        unsafe state.phase = .waiting
+        var failure: EngineError?
+        monitor.unlock()
+        do throws(EngineError) { try lock.takeTurn() } catch { failure = error }
+        monitor.lock()
+        if failure == nil, unsafe state.isEnding {
+            lock.releaseTurn()
+            unsafe state.phase = .away
+            return monitor.signalAll(.turn)
+        }
+        if failure == nil, let work = unsafe work {
+            unsafe state.phase = .taking
+            monitor.unlock()
+            do throws(EngineError) { try work.takeOver() } catch { failure = error }
+            if failure != nil { lock.releaseTurn() }
+            monitor.lock()
+        }
+        unsafe state.phase = failure == nil ? .held : .away
+        unsafe state.granted = unsafe failure == nil ? state.waiters : 0
+        unsafe state.isRequested = false
+        unsafe state.failure = failure
+        if failure != nil { unsafe state.failures += 1 }
+        monitor.signalAll(.turn)
+    }
+
+    /// Hands the turn over. The caller has the monitor, which is released meanwhile, and there are no users.
+    func leave() {
+        assert(unsafe state.phase == .held && state.isUnused, "The turn is handed over without users.")
+        unsafe state.phase = .leaving
+        monitor.unlock()
+        if let work = unsafe work { work.handOver() }
+        lock.releaseTurn()
+        monitor.lock()
+        unsafe state.phase = .away
+        unsafe state.isRequested = false
+        monitor.signalAll(.turn)
+    }
+
+    /// Refuses new users and waits for the present ones. Returns whether the process has the turn then; nil if it was called before.
+    func end() -> Bool? {
+        monitor.lock()
+        guard unsafe !state.isEnding else {
+            monitor.unlock()
+            return nil
+        }
+        unsafe state.isEnding = true
+        unsafe state.granted = 0
+        monitor.signalAll(.turn)
+        monitor.signalAll(.progress)
+        monitor.unlock()
+        lock.endWait()
+        monitor.lock()
+        defer { monitor.unlock() }
+        while unsafe state.users > 0 || state.phase == .taking || state.phase == .leaving {
+            // Users signal the progress, a change of the holder the turn.
+            monitor.wait(unsafe state.users > 0 ? .progress : .turn)
+        }
+        return unsafe state.phase == .held
+    }
+
+    /// Ends the thread without a hand-over: the engine was released without `close`.
+    func abandon() {
+        monitor.withLock {
+            unsafe state.isEnding = true
+            monitor.signalAll(.turn)
+            monitor.signalAll(.progress)
+        }
+        lock.endWait()
+    }
+}
+
+/// A user of a process's turn.
+struct TurnUser {
+    private let turn: ProcessTurn
+    init(_ turn: ProcessTurn) { self.turn = turn }
+    /// Called once.
+    func exit() { turn.exit() }
+}
+
+/// The parts of a shared store that outlive the change to a newer checkpoint.
+struct StoreSharing: Sendable {
+    let turn: ProcessTurn
+    let lifecycle: Lifecycle
+}

@@ -1,0 +1,167 @@
+import Glibc
+import HornbeamThreads
+import Testing
+
+@testable import CrashHarness
+@testable import HornbeamEngine
+
+/// The turn of engines with background threads, on the disk of the system.
+@Suite struct ProcessTurnTests {
+    private static func options(_ configure: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
+        SharedStoreTests.sharing(EngineOracle.smallest) { options in
+            options.usesBackgroundThread = true
+            options.busyTimeout = .seconds(300)
+            configure(&options)
+        }
+    }
+
+    private static func number(_ transaction: WriteTransaction) throws -> UInt64 {
+        try transaction.value("count")?.reversed().reduce(0) { $0 << 8 | UInt64($1) } ?? 0
+    }
+
+    private static func increment(_ engine: Engine) throws {
+        let transaction = try engine.begin()
+        let next = try number(transaction) + 1
+        try transaction.setValue("count", (0..<8).map { UInt8(truncatingIfNeeded: next >> (8 * $0)) })
+        _ = try transaction.commit()
+    }
+
+    @Test("engines and their threads count without losing a commit", arguments: [(2, 1), (3, 2)])
+    func enginesCount(engines count: Int, threads: Int) throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let engines = try (0..<count).map { _ in try Engine.open(path, options: Self.options()) }
+        let problems = Guarded<[String]>([])
+        Cores.share(count * threads) { part in
+            do { for _ in 0..<60 { try Self.increment(engines[part % count]) } } catch {
+                problems.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(problems.withLock { $0 } == [])
+        let transaction = try engines[0].begin()
+        #expect(try Self.number(transaction) == UInt64(60 * count * threads))
+        transaction.abort()
+        for engine in engines { try engine.close() }
+    }
+
+    @Test func aHolderThatDoesNotHandOverIsNamed() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(20) })
+        let transaction = try first.begin()
+        let busy = #expect(throws: EngineError.self) { try second.begin() }
+        #expect(busy?.code == .busy)
+        #expect(
+            busy?.message
+                == "Another process writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
+        try transaction.setValue("a", [1])
+        _ = try transaction.commit()
+        try first.close()
+        try second.close()
+    }
+
+    @Test func aProcessThatIsKilledFreesTheTurn() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        for round in 1...5 as ClosedRange<UInt64> {
+            let child = try Fork.start {
+                do {
+                    let engine = try Engine.open(path, options: Self.options())
+                    try Self.increment(engine)
+                    let transaction = try engine.begin()
+                    try transaction.setValue("other", [1])
+                    kill(getpid(), SIGKILL)
+                    return 1
+                } catch { return 2 }
+            }
+            #expect(Fork.end(child) == -1)
+            let engine = try Engine.open(path, options: Self.options())
+            let transaction = try engine.begin()
+            #expect(try Self.number(transaction) == round)
+            #expect(try transaction.value("other") == nil)
+            transaction.abort()
+            try engine.close()
+        }
+    }
+
+    @Test("processes count beside this one, and are killed", arguments: [false, true])
+    func processesCount(areKilled: Bool) throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        try Engine.open(path, options: Self.options()).close()
+        let children = try (0..<3).map { _ in
+            try Fork.start {
+                do {
+                    let engine = try Engine.open(path, options: Self.options())
+                    for _ in 0..<(areKilled ? 1_000_000 : 50) { try Self.increment(engine) }
+                    try engine.close()
+                    return 0
+                } catch { return 2 }
+            }
+        }
+        let engine = try Engine.open(path, options: Self.options())
+        for _ in 0..<50 { try Self.increment(engine) }
+        if areKilled { for child in children { kill(child, SIGKILL) } }
+        for child in children { #expect(Fork.end(child) == (areKilled ? -1 : 0)) }
+        let transaction = try engine.begin()
+        let count = try Self.number(transaction)
+        #expect(areKilled ? count >= 50 : count == 200)
+        transaction.abort()
+        try engine.close()
+    }
+
+    @Test("a forked child has no place in the turn, and does not keep that of its parent")
+    func aForkedChildHasNoTurn() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let parent = try Engine.open(path, options: Self.options())
+        try Self.increment(parent)
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        let child = try Fork.start {
+            do { _ = try parent.begin() } catch {
+                guard (error as? EngineError)?.code == .closed else { return 2 }
+                do { _ = try parent.refresh() } catch {
+                    // The child lives until the parent closes the pipe.
+                    close(ends[1])
+                    var byte: UInt8 = 0
+                    _ = Glibc.read(ends[0], &byte, 1)
+                    return (error as? EngineError)?.code == .closed ? 0 : 3
+                }
+            }
+            return 1
+        }
+        let other = try Engine.open(path, options: Self.options())
+        try Self.increment(other)
+        try Self.increment(parent)
+        close(ends[1])
+        #expect(Fork.end(child) == 0)
+        let transaction = try other.begin()
+        #expect(try Self.number(transaction) == 3)
+        transaction.abort()
+        try parent.close()
+        try other.close()
+        close(ends[0])
+    }
+
+    /// Threads of one process may use the turn that it keeps, also while another process asks for it.
+    @Test func aProcessThatKeepsTheTurnMakesSeveralTransactions() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(50) })
+        try first.holdTurn()
+        for _ in 0..<3 {
+            try Self.increment(first)
+            #expect(#expect(throws: EngineError.self) { try Self.increment(second) }?.code == .busy)
+        }
+        first.releaseTurn()
+        let third = try Engine.open(path, options: Self.options())
+        try Self.increment(third)
+        let transaction = try third.begin()
+        #expect(try Self.number(transaction) == 4)
+        transaction.abort()
+        for engine in [first, second, third] { try engine.close() }
+    }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import HornbeamThreads
+import Testing
+
+@testable import CrashHarness
+@testable import HornbeamEngine
+@testable import HornbeamSimulation
+
+/// Several engines that write one store in turns.
+@Suite struct SharedStoreTests {
+    static func sharing(_ options: EngineOptions, _ configure: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
+        var options = options
+        options.isShared = true
+        configure(&options)
+        return options
+    }
+
+    static func open(_ count: Int, _ disk: any FileSystem, _ options: EngineOptions) throws -> [Engine] {
+        try (0..<count).map { _ in try Engine.open(EngineOracle.path, fileSystem: disk, options: options) }
+    }
+
+    @Test("engines commit in turns", arguments: [(2, 1), (2, 3), (3, 2), (4, 7), (2, 20)])
+    func enginesCommitInTurns(count: Int, step: Int) throws {
+        let oracle = EngineOracle(transactions: 160, options: Self.sharing(EngineOracle.smallest))
+        let disk = MemoryFileSystem()
+        let engines = try Self.open(count, disk, oracle.options)
+        var turn = 0
+        while try oracle.newest(in: engines[turn].snapshot()) < 160 {
+            turn = (turn + 1) % count
+            for _ in 0..<step where try oracle.newest(in: engines[turn].snapshot()) < 160 {
+                try oracle.commitNext(to: engines[turn], disk: nil)
+            }
+            try oracle.expectContent(engines[turn])
+        }
+        for engine in engines {
+            _ = try engine.refresh()
+            #expect(try oracle.newest(in: engine.snapshot()) == 160)
+            try oracle.expectContent(engine)
+        }
+        // A check counts the live bytes of the version that the process writes.
+        for engine in engines { try engine.close() }
+        let alone = try Engine.open(EngineOracle.path, fileSystem: disk, options: EngineOracle.smallest)
+        try oracle.expectSound(alone)
+        #expect(try oracle.newest(in: alone.snapshot()) == 160)
+        try alone.close()
+        #expect(try disk.list(EngineOracle.path).allSatisfy { $0 == "meta" || $0 == "lock" || $0.hasPrefix("pages-") })
+    }
+
+    @Test("an engine that refreshes follows the others", arguments: 1...20)
+    func enginesFollow(_ step: UInt64) throws {
+        let oracle = EngineOracle(transactions: 80, options: Self.sharing(EngineOracle.smallest))
+        let engines = try Self.open(2, MemoryFileSystem(), oracle.options)
+        try oracle.commit(to: engines[0], through: step)
+        _ = try engines[1].refresh()
+        let old = try engines[1].snapshot()
+        while try oracle.newest(in: engines[1].snapshot()) + step < 80 {
+            try oracle.commit(to: engines[0], through: oracle.newest(in: engines[0].snapshot()) + step)
+            #expect(try engines[1].refresh())
+            #expect(try !engines[1].refresh())
+            #expect(engines[0].latest == engines[1].latest)
+            try oracle.expectContent(engines[1])
+        }
+        #expect(try oracle.digest(old) == oracle.digests[Int(step)], "files that another engine removes stay readable")
+    }
+
+    @Test func aStoreIsSharedByAllOrByNone() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        var options = EngineOracle.smallest
+        for fileSystem in [PosixFileSystem(), MemoryFileSystem()] as [any FileSystem] {
+            let path = fileSystem is PosixFileSystem ? path : "s"
+            options.isShared = false
+            let alone = try Engine.open(path, fileSystem: fileSystem, options: options)
+            options.isShared = true
+            let refused = #expect(throws: EngineError.self) { try Engine.open(path, fileSystem: fileSystem, options: options) }
+            #expect(refused?.code == .storeInUse)
+            try alone.close()
+            let shared = try Engine.open(path, fileSystem: fileSystem, options: options)
+            let other = try Engine.open(path, fileSystem: fileSystem, options: options)
+            options.isShared = false
+            let second = #expect(throws: EngineError.self) { try Engine.open(path, fileSystem: fileSystem, options: options) }
+            #expect(second?.code == .storeInUse)
+            try other.close()
+            try shared.close()
+            try Engine.open(path, fileSystem: fileSystem, options: options).close()
+        }
+    }
+
+    @Test func backupAndReadersWorkBesideSharers() throws {
+        let oracle = EngineOracle(transactions: 60, options: Self.sharing(EngineOracle.smallest))
+        let disk = MemoryFileSystem()
+        let engines = try Self.open(2, disk, oracle.options)
+        for number in 1...60 as ClosedRange<UInt64> {
+            try oracle.commit(to: engines[Int(number % 2)], through: number)
+            guard number % 7 == 0 else { continue }
+            let report = try engines[Int(number / 7 % 2)].backup(to: "copy\(number)")
+            let copy = try Engine.open("copy\(number)", fileSystem: disk, options: EngineOracle.smallest)
+            #expect(report.transaction == copy.latest)
+            try oracle.expectSound(copy)
+            try copy.close()
+            var reading = EngineOracle.smallest
+            reading.isReadOnly = true
+            let reader = try Engine.open(EngineOracle.path, fileSystem: disk, options: reading)
+            #expect(try oracle.newest(in: reader.snapshot()) == number)
+        }
+        for engine in engines { try engine.close() }
+    }
+
+    @Test func compactionHandsOverLikeATransaction() throws {
+        let oracle = EngineOracle(transactions: 90, options: Self.sharing(EngineOracle.smallest))
+        let engines = try Self.open(2, MemoryFileSystem(), oracle.options)
+        for number in 1...90 as ClosedRange<UInt64> {
+            let engine = engines[Int(number / 3 % 2)]
+            try oracle.commit(to: engine, through: number)
+            if number % 10 == 0 { try engine.compact() }
+            if number % 15 == 0 { try engines[0].checkpoint() }
+        }
+        for engine in engines {
+            _ = try engine.refresh()
+            try oracle.expectContent(engine)
+            try engine.close()
+        }
+    }
+
+    /// A checkpoint counts the prepared segment in `meta`, and the hand-over removes it. The next segment had the number after it, which left a gap.
+    @Test func aPreparedSegmentThatIsRemovedLeavesNoGap() throws {
+        var options = Self.sharing(EngineOracle.smallest)
+        options.checkpointLogBytes = 1 << 20
+        let oracle = EngineOracle(transactions: 90, bigEvery: 1000, options: options)
+        let disk = MemoryFileSystem()
+        let engines = try Self.open(2, disk, options)
+        try oracle.commit(to: engines[0], through: 4)
+        let turn = try #require(engines[0].sharing?.turn)
+        try turn.enter()
+        try oracle.change(engines[0])
+        let log = try #require(engines[0].state.withLock { $0.log })
+        try log.prepareSegment()
+        try engines[0].checkpointer.run(log: log)
+        turn.exit()
+        for number in 6...90 as ClosedRange<UInt64> { try oracle.commit(to: engines[Int(number / 40 % 2)], through: number) }
+        // Both die.
+        for engine in engines { engine.sharing?.turn.lock.release() }
+        let alone = try Engine.open(EngineOracle.path, fileSystem: disk, options: EngineOracle.smallest)
+        #expect(try oracle.newest(in: alone.snapshot()) == 90)
+        try oracle.expectSound(alone)
+        withExtendedLifetime(engines) {}
+    }
+
+    /// One engine closes and opens all the time while another one writes.
+    @Test(arguments: 1...6) func openingAndClosingBesideAnother(_ step: UInt64) throws {
+        let oracle = EngineOracle(transactions: 60, options: Self.sharing(EngineOracle.smallest))
+        let disk = SimulatedDisk()
+        let stays = try Self.open(1, disk, oracle.options)[0]
+        var newest: UInt64 = 0
+        while newest + 2 * step < 60 {
+            newest += step
+            try oracle.commit(to: stays, through: newest)
+            let other = try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options)
+            #expect(try oracle.newest(in: other.snapshot()) == newest)
+            newest += step
+            try oracle.commit(to: other, through: newest)
+            try oracle.expectContent(other)
+            try other.close()
+        }
+        try stays.close()
+        let alone = try Engine.open(EngineOracle.path, fileSystem: disk, options: EngineOracle.smallest)
+        #expect(try oracle.newest(in: alone.snapshot()) == newest)
+        try oracle.expectSound(alone)
+    }
+}
+
+extension EngineOracle {
+    /// Commits the next transaction of an engine whose caller is a user of the turn.
+    fileprivate func change(_ engine: Engine) throws {
+        let transaction = try engine.beginInTurn()
+        try change(transaction, try next(for: transaction))
+        _ = try transaction.commit()
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+@testable import HornbeamEngine
+@testable import HornbeamSimulation
+import HornbeamModel
+import Testing
+@testable import HornbeamStore
+
+/// Saves over several stores that two processes write. Two stacks with engines of their own stand for the processes.
+@Suite("Saves of several processes over several stores") struct SharedStackTests {
+    private static func saves(_ stack: TwoStores) throws -> [Int] {
+        let snapshot = try stack.stack.snapshot()
+        return try snapshot.parts.compactMap { part in try part?.count(FetchDescription(entityName: "Author")) }
+    }
+
+    @Test("SAV-11: processes save over two stores in turns, and each shows the saves of the other completely")
+    func saveInTurns() throws {
+        let disk = SimulatedDisk()
+        let processes = try (0 ..< 2).map { _ in try TwoStores(on: disk, isShared: true) }
+        for number in 1 ... 12 {
+            try processes[number / 2 % 2].save(number)
+            for process in processes { #expect(try Self.saves(process) == [number, number]) }
+        }
+        for process in processes { try process.close() }
+        let alone = try TwoStores(on: disk)
+        for store in alone.stack.stores {
+            #expect(try TwoStores.saves(in: store) == 12)
+            #expect(try store.check().isSound)
+        }
+        try alone.close()
+    }
+
+    /// Process 1 dies at a call of the file system: every call of its second and third save is tried.
+    @Test("SAV-11: a process dies at a call of the file system; the other one reads and saves complete states", arguments: 0 ..< 4)
+    func deathAtACall(part: Int) throws {
+        var after = part
+        while true {
+            let disk = SimulatedDisk()
+            let survivor = try TwoStores(on: disk, isShared: true)
+            try survivor.save(1)
+            let faults = FaultInjector(disk)
+            let dying = try TwoStores(on: faults, isShared: true)
+            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            var acknowledged = 1
+            do {
+                for number in 2 ... 3 {
+                    try dying.save(number)
+                    acknowledged = number
+                }
+            } catch {}
+            let died = faults.firedCount > 0
+            for store in dying.stack.stores { store.engine.sharing?.turn.lock.release() }
+            let found = try Self.saves(survivor)
+            #expect(found[0] == found[1] && found[0] >= acknowledged && found[0] <= acknowledged + 1, "call \(after): \(found)")
+            // The outcome of a save that was in progress is decided by the next writer.
+            try survivor.stack.settle()
+            let next = try Self.newest(survivor) + 1
+            #expect(next > found[0] && next <= acknowledged + 2, "call \(after)")
+            try survivor.save(next)
+            #expect(try Self.saves(survivor) == [next, next], "call \(after)")
+            try survivor.close()
+            withExtendedLifetime(dying) {}
+            let alone = try TwoStores(on: disk)
+            for store in alone.stack.stores {
+                #expect(try TwoStores.saves(in: store) == next, "call \(after)")
+                #expect(try store.check().isSound)
+            }
+            try alone.close()
+            if !died { break }
+            after += 4
+        }
+        #expect(after > 40)
+    }
+
+    /// The number of saves in the version that the next transaction changes.
+    private static func newest(_ process: TwoStores) throws -> Int {
+        try Store.withTurns(of: process.stack.stores) { try saves(process)[0] }
+    }
+
+    @Test("a process whose model is old reads its last state, and its saves are refused", arguments: [false, true])
+    func modelChangesBesideAnotherProcess(hasSnapshot: Bool) throws {
+        let disk = SimulatedDisk()
+        func open(_ model: ManagedObjectModel) throws -> Store {
+            var options = Store.Options()
+            options.isShared = true
+            options.fileSystem = disk
+            options.backgroundCheckpoints = false
+            options.migration = MigrationOptions()
+            return try Store.open(.directory("s.hornbeam"), model: model, options: options)
+        }
+        let models = try [false, true].map { hasNickname in
+            try ManagedObjectModel {
+                Entity("Author") {
+                    Attribute<String?>("name")
+                    if hasNickname { Attribute<String?>("nickname") }
+                }
+            }
+        }
+        let old = try open(models[0])
+        let snapshot = hasSnapshot ? try old.snapshot() : nil
+        let new = try open(models[1])
+        let entity = try #require(old.model.entitiesByName["Author"])
+        var changes = ChangeSet()
+        changes.inserts = [.init(entity: entity, key: 77, values: [])]
+        let refused = #expect(throws: HornbeamError.self) { _ = try old.save(changes) }
+        #expect(refused?.code == .modelMismatch)
+        if let snapshot {
+            #expect(try old.snapshot() === snapshot)
+        } else {
+            let unreadable = #expect(throws: HornbeamError.self) { _ = try old.snapshot() }
+            #expect(unreadable?.code == .modelMismatch)
+        }
+        try old.close()
+        #expect(try new.check().isSound)
+        try new.close()
+    }
+}
