@@ -40,7 +40,7 @@ extension ProcessTurn {
     }
 
     /// The pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
-    private static let pauseAfterCommits: Int32 = 2
+    private static let pauseAfterCommits: Int32 = 5
 
     /// Reads the commits of other processes, or waits for one. The caller has the monitor, which is released meanwhile.
     private func listen() {

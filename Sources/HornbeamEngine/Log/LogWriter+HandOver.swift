@@ -3,23 +3,35 @@
 internal import HornbeamThreads
 internal import Synchronization
 
+/// The segments that another process has left.
+struct LeftSegments {
+    /// Those with groups, in order.
+    var begun: [LogWriter.BegunSegment] = []
+    /// The newest one, if it has no group. Its header and its name are durable, because a process hands over only after a segment is complete.
+    var prepared: LogSegmentHeader?
+}
+
 extension LogReader {
-    /// The segments with groups from `oldest` up to a mark, in order. Nil if the log does not end there.
-    func begunSegments(from oldest: LogSegmentNumber, upTo mark: LogMark) throws(EngineError) -> [LogWriter.BegunSegment]? {
-        var begun: [LogWriter.BegunSegment] = []
+    /// The segments from `oldest` up to a mark. Nil if the log does not end there.
+    func segments(from oldest: LogSegmentNumber, upTo mark: LogMark) throws(EngineError) -> LeftSegments? {
+        var left = LeftSegments()
         for number in try segments() where number >= oldest {
             let segment = try open(number)
+            left.prepared = segment.start == nil ? segment.header : nil
             guard let start = segment.start else { continue }
             guard start.position < mark.position else { return nil }
-            begun.append(LogWriter.BegunSegment(header: segment.header, first: start.position))
+            left.begun.append(LogWriter.BegunSegment(header: segment.header, first: start.position))
         }
-        return begun
+        return left
     }
 }
 
 extension LogWriter {
-    /// Continues in the last of the segments that another process has begun. Called before the first append.
-    func resume(in begun: [BegunSegment]) throws(EngineError) {
+    /// Continues in the last of the segments that another process has begun, and then in the one that it has prepared. Called before the first
+    /// append.
+    func resume(in left: LeftSegments) throws(EngineError) {
+        try usePrepared(left.prepared)
+        let begun = left.begun
         guard let last = begun.last else { return }
         let file = try fileSystem.open(join(directory, last.header.number.fileName), .readWrite)
         state.withLock { state in
@@ -28,16 +40,21 @@ extension LogWriter {
             state.begun = begun
             state.nextSegmentBytes = min(max(Int(last.header.segmentBytes) * 2, options.firstSegmentBytes), state.segmentBytesGoal)
         }
-        lacksPrepared.store(true, ordering: .relaxed)
+        let hasPrepared = prepared.withLock { $0 != nil }
+        lacksPrepared.store(!hasPrepared, ordering: .relaxed)
     }
 
-    /// The end of the log, if all groups are durable and another process can continue after them; otherwise nil. Removes the prepared segment.
+    /// Uses a segment without a group as the next one, if it has the last number.
+    private func usePrepared(_ header: LogSegmentHeader?) throws(EngineError) {
+        guard let header, header.number.next == nextSegment else { return }
+        let file = try fileSystem.open(join(directory, header.number.fileName), .readWrite)
+        prepared.withLock { $0 = PreparedSegment(file: file, header: header) }
+    }
+
+    /// The end of the log, if all groups are durable and another process can continue after them; otherwise nil. A prepared segment stays for the
+    /// next process.
     func endForHandOver() -> LogMark? {
-        prepared.withLock { prepared in
-            if let ready = prepared { discardPrepared(tooShort: ready) }
-            prepared = nil
-        }
-        return state.withLock { state in
+        state.withLock { state in
             guard state.refusal == nil, durable == state.mark.position else { return nil }
             // A segment without a group has a seal before it, after which nothing can be appended.
             if let current = state.current, current.first == state.mark.position { return nil }

@@ -105,10 +105,10 @@ extension Engine {
             }
             guard place.end == record.mark, place.state == newest else { return nil }
             let reader = LogReader(directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier)
-            guard let begun = try reader.begunSegments(from: newest.oldestLogSegment, upTo: record.mark) else { return nil }
+            guard let left = try reader.segments(from: newest.oldestLogSegment, upTo: record.mark) else { return nil }
             core.files.setNextFile(atLeast: record.nextPageFile)
-            // The numbers have no gap: the last holder may have removed a prepared segment that `meta` counts.
-            return try makeLog(record.mark, begun.last?.header.number.next ?? newest.nextLogSegment, begun)
+            // The numbers have no gap: `meta` may count a prepared segment that was removed.
+            return try makeLog(record.mark, left.begun.last?.header.number.next ?? newest.nextLogSegment, left)
         } catch {
             // Recovery repeats the reading, and reports damage.
             guard error.code == .damaged || error.code == .logDamaged else { throw error }
@@ -126,7 +126,7 @@ extension Engine {
     }
 
     private func makeLog(
-        _ mark: LogMark, _ next: LogSegmentNumber, _ begun: [LogWriter.BegunSegment]
+        _ mark: LogMark, _ next: LogSegmentNumber, _ left: LeftSegments
     ) throws(EngineError) -> LogWriter {
         let recovery = recovery
         let reserve = core.reserve
@@ -137,7 +137,7 @@ extension Engine {
             options: options.log, durableHint: DurableLSNHint(recovery.lockPath, fileSystem: recovery.fileSystem, store: storeIdentifier),
             listing: names, lock: sharing?.turn.lock, reserve: reserve)
         log.setSegmentBytesGoal(core.space.segmentBytes)
-        try log.resume(in: begun)
+        try log.resume(in: left)
         core.pipeline.setMark(mark)
         return log
     }
