@@ -94,13 +94,14 @@ extension ManagedObjectContext {
     public func objects<Object: ManagedObject, Value: AttributeValue & Hashable>(
         _ type: Object.Type, where attribute: Attribute<Value>, in values: some Collection<Value>
     ) throws -> [Value: Object] {
-        if values.contains(where: \.propertyValue.isNull) {
+        // Closures: a key path of a generic type is looked up at each call.
+        if values.contains(where: { $0.propertyValue.isNull }) {
             return try objects(type, where: attribute, in: values.filter { !$0.propertyValue.isNull })
         }
         guard !values.isEmpty else { return [:] }
         var found: [Value: Object] = [:]
         found.reserveCapacity(values.count)
-        let rest = try lookUp(type, attribute.nameID, values, value: \.propertyValue) { value, object in
+        let rest = try lookUp(type, attribute.nameID, values, value: { $0.propertyValue }) { value, object in
             found[value] = try known(object, type)
         }
         guard !rest.isEmpty else { return found }
