@@ -46,4 +46,19 @@ import Testing
             #expect(throws: Never.self, "schedule \(schedule)") { _ = try workload.perform(schedule) }
         }
     }
+
+    /// The checkpoint after a commit entered the turn of the process a second time, while the commit had it and another process asked for it.
+    ///
+    ///     process 1         process 2
+    ///     commits
+    ///                       asks for the turn
+    ///     checkpoint: waits for the turn that it has
+    @Test func aCheckpointAfterACommitDoesNotWaitForTheOwnTurn() throws {
+        let writer = ScheduledWorkload.Role.writer(2, isLazy: false)
+        let workload = try ScheduledWorkload(seed: 3, roles: [writer, writer], engines: 2)
+        for point in 0..<40 {
+            let schedule = Schedule(preemptions: [.init(point: point, target: 0)])
+            #expect(throws: Never.self, "schedule \(schedule)") { _ = try workload.perform(schedule) }
+        }
+    }
 }

@@ -63,10 +63,11 @@ struct ScheduledWorkload: CustomStringConvertible {
     private static let lazily = Durability.lazy(maxDelay: .seconds(1_000_000))
 
     /// Derives the whole workload from a seed, except for the roles if they are given.
-    init(seed: UInt64, roles: [Role]? = nil) throws {
+    /// `engines`: the number of engines that share the store; nil derives it from the seed.
+    init(seed: UInt64, roles: [Role]? = nil, engines: Int? = nil) throws {
         var random = SimulationRandom(seed: seed)
         let drawn = Self.roles(&random)
-        engineCount = roles == nil && seed % 4 == 3 ? 2 : 1
+        engineCount = engines ?? (roles == nil && seed % 4 == 3 ? 2 : 1)
         self.roles = (roles ?? drawn).map { [engineCount] in engineCount > 1 ? $0.durable : $0 }
         transactionsBefore = UInt64.random(in: 1...12, using: &random)
         var options = EngineOracle.smallest

@@ -9,6 +9,7 @@ enum SchedulesMode: Mode {
     static let name = "schedules"
     static let summary = "threads that take turns in chosen orders: races, lost wake-ups, deadlocks"
     static let unit = "schedules"
+    static let extras = ["only"]
 
     /// The number of schedules for a workload that is not explored completely.
     private static let samplesPerRound = 600
@@ -18,7 +19,10 @@ enum SchedulesMode: Mode {
     private static let crashEvery = 24
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        let workload = try ScheduledWorkload(seed: seed)
+        // `--only processes`: two engines with two commits each, in all schedules with up to two preemptions.
+        let isPair = run.options.extras["only"] == "processes"
+        let workload = try isPair
+            ? ScheduledWorkload(seed: seed, roles: [.writer(2, isLazy: false), .writer(2, isLazy: false)], engines: 2) : ScheduledWorkload(seed: seed)
         if let text = run.options.replay {
             guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is not a schedule") }
             return try replay(schedule, workload, run)
@@ -30,7 +34,7 @@ enum SchedulesMode: Mode {
         var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
         for role in workload.roles { run.cover("kinds of threads", role.name) }
         if workload.engineCount > 1 { run.add("workloads of two engines") }
-        if explorer.countWithTwoPreemptions <= fullRoundMax {
+        if isPair || explorer.countWithTwoPreemptions <= fullRoundMax {
             run.add("workloads explored in full")
             for schedule in explorer.all() { try check(schedule, workload, run) }
         } else {

@@ -116,8 +116,20 @@ package final class CommitQueue: Sendable {
         do {
             return execute(place, in: try open ?? CommitGroup(try begin()), leader: place)
         } catch {
+            // The waiting work has waited as long as a transaction may wait for other processes, or cannot begin either.
+            for waiting in takeWaiting() { waiting.end(.over(.failure(error))) }
             stepDown()
             return .over(.failure(error))
+        }
+    }
+
+    /// The number of works that are not executed yet.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    private func takeWaiting() -> [QueuedWork] {
+        state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
         }
     }
 

@@ -119,7 +119,8 @@ extension Engine {
         return unwritten > half && unwritten - core.registry.waitingInMemory > half
     }
 
-    /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown.
+    /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown. The committing thread is a user of the turn of this
+    /// process, and must not wait for it again.
     func afterCommit(isBig: Bool, redoBytes: Int) {
         assert(redoBytes >= 0 && !options.isReadOnly, "A writer counts the bytes that it logs.")
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
@@ -130,7 +131,7 @@ extension Engine {
             logMaintenance.wake()
         }
         guard needsCheckpoint else { return }
-        guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint() } }
+        guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint(isAwaited: false) } }
         let logged = logGrowth.logged
         let isLarge = redoBytes >= Engine.redoBytesThatWait
         // A big commit that replaces much of the store waits for a checkpoint, since the next one would need as much disk space again. A large commit
@@ -150,7 +151,7 @@ extension Engine {
     /// Frees space after a commit has failed on a full disk, so that the next one may succeed. Runs even during the pause after a failed checkpoint.
     func freeSpace() {
         _ = core.pipeline.releaseRecycledSegments()
-        attempt { () throws(EngineError) in try checkpoint() }
+        attempt { () throws(EngineError) in try checkpoint(isAwaited: false) }
     }
 
     /// Throws while the reserve is spent, unless a transaction frees space.

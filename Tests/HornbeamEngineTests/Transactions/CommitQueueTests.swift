@@ -1,3 +1,4 @@
+import Glibc
 import HornbeamThreads
 import Testing
 
@@ -51,6 +52,27 @@ import Testing
         #expect(try Self.keys(engine) == [2])
         let unchanged = try engine.queue.commit(.full, isShared: isShared, begin: engine.begin) { _ in nil }
         #expect(unchanged == number, "work without changes has no number of its own")
+    }
+
+    /// Otherwise each waiting thread would wait for another process as long as the one before it.
+    @Test func workThatWaitsForALeaderThatCannotBeginGetsItsError() throws {
+        let store = try store(SimulatedDisk())
+        let queue = store.engine.queue
+        let errors = Guarded<[any Error]>([])
+        Cores.share(3) { part in
+            do {
+                _ = try queue.commit(
+                    .full, isShared: true,
+                    begin: {
+                        // The leader fails when the others wait.
+                        while queue.waitingCount < 2 { usleep(100) }
+                        throw Mistake()
+                    }, Self.put(UInt8(part)))
+            } catch { errors.withLock { $0.append(error) } }
+        }
+        #expect(errors.withLock { $0.count { $0 is Mistake } } == 3)
+        _ = try queue.commit(.full, isShared: true, begin: store.engine.begin, Self.put(9))
+        #expect(try Self.keys(store.engine) == [9])
     }
 
     @Test func workThatJoinsAFailingGroupIsAnsweredWithIt() throws {
