@@ -37,7 +37,7 @@ enum ResultRows<Object: ManagedObject> {
 
     var objectIDs: [ManagedObjectID] {
         switch self {
-        case .objects(let objects): objects.map(\.objectID)
+        case .objects(let objects): objects.map { $0.objectID }
         case .batches(let rows): rows.objectIDs
         }
     }
@@ -45,7 +45,7 @@ enum ResultRows<Object: ManagedObject> {
     /// The identities of the rows: numbers that differ for different objects. Rows of objects and rows in batches have identities of different kinds.
     var identities: [UInt64] {
         switch self {
-        case .objects(let objects): objects.map(\.identityBits)
+        case .objects(let objects): objects.map { $0.identityBits }
         case .batches(let rows): rows.identities
         }
     }

@@ -141,7 +141,7 @@ struct TrackedResults<Object: ManagedObject>: UpdatedResults {
         results = try merge.results()
         keys = merge.keys
         isStale = false
-        noteTemporary(temporary + arriving.map(\.object))
+        noteTemporary(temporary + arriving.map { $0.object })
         return ListDifference(leaving: leaving, arriving: merge.arrivals, isMarked: moves.updated.contains)
     }
 
