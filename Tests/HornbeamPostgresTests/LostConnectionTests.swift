@@ -48,6 +48,30 @@ import Testing
         #expect(proxy.closedCount >= 3)
     }
 
+    /// The save does not reach the server, and then the answer to the question whether it was committed is lost.
+    @Test(arguments: 1 ... 16) func aSaveThatReturnsIsWrittenWhereverItsQuestionEnds(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let proxy = try SocketProxy(server: serverFolder)
+        let container = try PostgresServer.container(
+            .postgres("host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 1))
+        let direct = try PostgresServer.container(schema).newContext()
+        let context = container.newContext()
+        let new = try context.insert(entityNamed: "Author")
+        try new.setValue("new", forKey: "name")
+        // Reads a key, so that the next message to the server is the save. Nothing was saved yet, so no notification disturbs the count.
+        try context.obtainPermanentIDs(for: [new])
+        proxy.closeAtMessage(1, .toServer)
+        proxy.thenCloseAtMessage(message, .fromServer)
+        let error = hornbeamError { try context.save() }
+        proxy.forwardAll()
+        if error != nil {
+            #expect(try count(direct, "name == %@", "new") == 0)
+            try context.save()
+        }
+        #expect(proxy.closedCount >= 1)
+        #expect(try count(direct, "name == %@", "new") == 1)
+    }
+
     @Test func savesOfSeveralStoresLoseNoChange() async throws {
         let schema = PostgresServer.freshSchema()
         let (stores, rounds) = (4, 25)

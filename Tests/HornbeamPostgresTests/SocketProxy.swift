@@ -16,7 +16,7 @@ final class SocketProxy: Sendable {
     let folder: String
     private let serverPath: String
     private let listener: Int32
-    private let cut = Mutex<Cut?>(nil)
+    private let cuts = Mutex<[Cut]>([])
     private let cutCount = Atomic<Int>(0)
 
     /// - Parameter server: The folder of the server's socket.
@@ -51,13 +51,16 @@ final class SocketProxy: Sendable {
     }
 
     /// Closes the connection that carries the message with a number, counted from 1, instead of forwarding the message.
-    func closeAtMessage(_ number: Int, _ direction: Direction) { cut.withLock { $0 = Cut(direction: direction, rest: number) } }
+    func closeAtMessage(_ number: Int, _ direction: Direction) { cuts.withLock { $0 = [Cut(direction: direction, rest: number)] } }
+
+    /// Closes a second connection after the first. Its messages are counted from the first one after that.
+    func thenCloseAtMessage(_ number: Int, _ direction: Direction) { cuts.withLock { $0.append(Cut(direction: direction, rest: number)) } }
 
     /// The number of connections that were closed.
     var closedCount: Int { cutCount.load(ordering: .relaxed) }
 
-    /// Forgets a message that has not come.
-    func forwardAll() { cut.withLock { $0 = nil } }
+    /// Forgets messages that have not come.
+    func forwardAll() { cuts.withLock { $0 = [] } }
 
     private func connect() -> Int32? {
         let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -85,11 +88,11 @@ final class SocketProxy: Sendable {
     }
 
     private func isCut(_ direction: Direction) -> Bool {
-        cut.withLock { cut in
-            guard cut?.direction == direction else { return false }
-            cut?.rest -= 1
-            guard cut?.rest == 0 else { return false }
-            cut = nil
+        cuts.withLock { cuts in
+            guard cuts.first?.direction == direction else { return false }
+            cuts[0].rest -= 1
+            guard cuts[0].rest == 0 else { return false }
+            cuts.removeFirst()
             cutCount.add(1, ordering: .relaxed)
             return true
         }

@@ -40,12 +40,16 @@ extension PostgresStore {
 
     /// True if the transaction with a token was committed. Otherwise it never will be: the token is used here, and the primary key waits for
     /// a transaction that has used it and is not complete.
+    ///
+    /// The row that this call inserts has no changes, unlike that of a save. The call can therefore be repeated if its own answer is lost.
     private func isSaved(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> Bool {
         let found = try connection.execute(
             Statement(
-                "INSERT INTO \(layout.saves) (token, source) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1",
-                [token.uuidString, source.uuidString]))
-        return found.rowCount == 0
+                """
+                INSERT INTO \(layout.saves) AS s (token, source) VALUES ($1, $2) \
+                ON CONFLICT (token) DO UPDATE SET token = excluded.token RETURNING s.changed IS NOT NULL
+                """, [token.uuidString, source.uuidString]))
+        return found.value == "t"
     }
 
     /// The rows that have unique values of a save.
