@@ -38,6 +38,8 @@ final class ConnectionPool: Sendable {
             state.openCount += 1
             return .success(nil)
         }
+        // A signal wakes one thread. Each thread that finds the pool closed wakes the next one.
+        if case .failure = found { state.signal() }
         if let connection = try found.get() { return connection }
         do { return try Connection(parameters) } catch {
             state.withLock { $0.openCount -= 1 }
