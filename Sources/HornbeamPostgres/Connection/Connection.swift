@@ -32,7 +32,8 @@ internal import Glibc
 
     private static let settings = [
         "SET client_encoding TO 'UTF8'", "SET extra_float_digits TO 1", "SET bytea_output TO 'hex'", "SET standard_conforming_strings TO on",
-        "SET statement_timeout TO DEFAULT",
+        // A save reads the newest versions after it has waited for locks, also if the database has another default.
+        "SET default_transaction_isolation TO 'read committed'",
     ]
 
     // MARK: Statements
