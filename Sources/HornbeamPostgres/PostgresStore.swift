@@ -94,7 +94,7 @@ public final class PostgresStore: QueryingStore {
     /// Takes blocks of keys from the sequence. A block that is not used up is lost; keys are never reused.
     private func newBlocks(_ count: Int, _ layout: StoreLayout) throws -> [ClosedRange<UInt64>] {
         let statement = Statement("SELECT nextval(\(SQLText.literal(layout.keys))) FROM generate_series(1, $1::int)", [String(count)])
-        let found = try translated { try pool.withConnection { try $0.execute(statement) } }
+        let found = try withConnection { try $0.execute(statement) }
         return (0 ..< found.rowCount).compactMap { row in
             found[row, 0].flatMap(UInt64.init).map { $0 ... $0 + UInt64(StoreLayout.keyBlock) - 1 }
         }
@@ -103,12 +103,9 @@ public final class PostgresStore: QueryingStore {
     public func setMetadata(_ metadata: [String: PropertyValue]) throws {
         let text = String(decoding: try JSONEncoder().encode(metadata), as: UTF8.self)
         let settings = try layout.settings
-        _ = try translated {
-            try pool.withConnection { connection in
-                try connection.execute(
-                    Statement(
-                        "INSERT INTO \(settings) VALUES ('metadata', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [text]))
-            }
+        _ = try withConnection { connection in
+            try connection.execute(
+                Statement("INSERT INTO \(settings) VALUES ('metadata', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [text]))
         }
         state.withLock { $0.metadata = metadata }
     }

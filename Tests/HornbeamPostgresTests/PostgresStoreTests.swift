@@ -195,6 +195,30 @@ import Testing
         #expect(try container.newContext().count(authors("born == 2000")) == 1)
     }
 
+    @Test func keysAreTakenAfterConnectionsWereKilled() throws {
+        let container = try PostgresServer.container(PostgresServer.description(application: "killed-keys"))
+        try killConnections("killed-keys")
+        try fill(container, 1)
+        #expect(try container.newContext().count(authors()) == 1)
+    }
+
+    @Test func fetchWithoutSubentitiesFindsNoneOfAnAbstractRoot() throws {
+        let model = try ManagedObjectModel {
+            Entity("Shape", abstract: true) { Attribute("name", .string) }
+            Entity("Circle", parent: "Shape") {}
+        }
+        for container in [try PostgresServer.container(PostgresServer.freshSchema(), model), try PostgresServer.container(.inMemory(), model)] {
+            let context = container.newContext()
+            try context.insert(entityNamed: "Circle").setValue("c", forKey: "name")
+            try context.save()
+            var request = FetchRequest<ManagedObject>(entityName: "Shape")
+            #expect(try context.count(request) == 1)
+            request.includesSubentities = false
+            #expect(try context.fetch(request).isEmpty)
+            #expect(try context.count(request) == 0)
+        }
+    }
+
     /// Ends the connections of the test.
     private func killConnections(_ application: String = "killed") throws {
         let psql = Process()

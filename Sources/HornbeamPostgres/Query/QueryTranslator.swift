@@ -87,7 +87,8 @@ struct QueryTranslator {
     private mutating func filter(_ test: String) -> String {
         var parts: [String] = []
         let entities = request.includesSubentities ? entity.concreteDescendants : [entity]
-        if (try? layout.table(of: entity.name).root.concreteDescendants.count) != entities.count {
+        let inTable = try? layout.table(of: entity.name).root.concreteDescendants.map(\.name)
+        if inTable.map({ Set($0) }) != Set(entities.map(\.name)) {
             let names = SQLText.array(entities.map { $0.name as String? })
             parts.append("t._entity = ANY(\(condition.parameters.add(names, as: "text[]")))")
         }
