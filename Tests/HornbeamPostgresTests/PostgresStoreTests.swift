@@ -34,7 +34,7 @@ import Testing
     @Test func errorsHaveNoCredentials() {
         let connections = [
             "host=/nowhere user=me password=secret7", "postgresql://me:secret7@/shop?host=/nowhere", "password=secret7 nonsense=1",
-            "postgresql://me:secret7@[/shop", "secret7",
+            "postgresql://me:secret7@[/shop", "secret7", "postgresql://me:pass@secret7@localhost/shop",
         ]
         for connection in connections {
             let error = hornbeamError { _ = try PostgresServer.container(.postgres(connection)) }

@@ -139,10 +139,12 @@ internal import Glibc
         return line.hasSuffix(".") ? String(line.dropLast()) : line
     }
 
-    /// The message, or a general one if it repeats the connection's parameters. libpq does so for parameters that it cannot read.
+    /// The message, or a general one if it can repeat parts of the connection's parameters. libpq repeats parameters that it cannot read, and
+    /// takes the rest of a URI's password after an unescaped @ as a host name.
     private static func withoutCredentials(_ message: String, _ parameters: String) -> String {
-        message.contains("invalid") || message.contains("missing \"=\"") || message.contains("URI") || message.contains(parameters)
-            ? "its parameters are invalid" : message
+        let isAmbiguous = parameters.contains("://") && parameters.count { $0 == "@" } > 1
+        let repeats = message.contains("invalid") || message.contains("missing \"=\"") || message.contains("URI") || message.contains(parameters)
+        return isAmbiguous || repeats ? "its parameters are invalid; in a URI, escape special characters of the password (@ is %40)" : message
     }
 }
 
