@@ -85,7 +85,7 @@ import Testing
         try alone.close()
     }
 
-    @Test("two engines with two commits each, in orders of up to six preemptions", arguments: 0..<40 as Range<UInt64>)
+    @Test("two engines with two commits each, in orders of up to six preemptions", arguments: 0..<20 as Range<UInt64>)
     func schedules(seed: UInt64) throws {
         let oracle = EngineOracle(seed: seed, transactions: 12, bigEvery: 5, options: Self.options)
         var random = SplitMix(seed: seed)
