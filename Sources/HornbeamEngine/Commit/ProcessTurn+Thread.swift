@@ -59,7 +59,7 @@ extension ProcessTurn {
 
     private func handOverToOthers() {
         unsafe state.isRequested = true
-        while unsafe !state.isUnused && !state.isEnding { monitor.wait(.progress) }
-        if unsafe !state.isEnding { leave() }
+        while unsafe state.phase == .held && !state.isUnused && !state.isEnding { monitor.wait(.progress) }
+        if unsafe state.phase == .held && !state.isEnding { leave() }
     }
 }

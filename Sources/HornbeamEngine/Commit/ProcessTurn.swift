@@ -149,8 +149,9 @@ final class ProcessTurn: Sendable {
             assert(unsafe state.users > 0, "A user of the turn leaves once.")
             unsafe state.users -= 1
             guard unsafe state.isUnused else { return }
+            // The last user hands over without waking the thread first.
+            if unsafe (!usesThread || state.isRequested) && state.phase == .held && !state.isEnding { leave() }
             monitor.signalAll(.progress)
-            if !usesThread, unsafe !state.isEnding { leave() }
         }
     }
 

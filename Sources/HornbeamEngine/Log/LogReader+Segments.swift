@@ -11,13 +11,18 @@ extension LogReader {
             throw missing(oldest, at: mark.position)
         }
         guard lowest == oldest || cleanlyClosed else { throw missing(oldest, at: mark.position) }
-        var chain: [LogSegment] = []
         for (index, number) in numbers.enumerated() {
             let expected = LogSegmentNumber(lowest.rawValue + UInt64(index))
             guard number == expected else { throw missing(expected, at: mark.position) }
-            chain.append(try open(number))
         }
-        return try relevant(chain, mark, cleanlyClosed: cleanlyClosed)
+        // Segments before the one with the mark are not read.
+        var chain: [LogSegment] = []
+        for number in numbers.reversed() {
+            let segment = try open(number)
+            chain.append(segment)
+            if let start = segment.start, start.position <= mark.position { break }
+        }
+        return try relevant(chain.reversed(), mark, cleanlyClosed: cleanlyClosed)
     }
 
     /// Drops segments that end before the mark, and empty segments except those at the end. After a crash, the last segment may have no group, or

@@ -12,10 +12,17 @@ struct LeftSegments {
 }
 
 extension LogReader {
-    /// The segments from `oldest` up to a mark. Nil if the log does not end there.
-    func segments(from oldest: LogSegmentNumber, upTo mark: LogMark) throws(EngineError) -> LeftSegments? {
+    /// The segments from `oldest` up to a mark. Nil if the log does not end there. Reads only those that are not `known`.
+    func segments(
+        from oldest: LogSegmentNumber, upTo mark: LogMark, known: [LogWriter.BegunSegment]
+    ) throws(EngineError) -> LeftSegments? {
         var left = LeftSegments()
         for number in try segments() where number >= oldest {
+            if let segment = known.first(where: { $0.header.number == number }) {
+                left.begun.append(segment)
+                left.prepared = nil
+                continue
+            }
             let segment = try open(number)
             left.prepared = segment.start == nil ? segment.header : nil
             guard let start = segment.start else { continue }
@@ -50,6 +57,9 @@ extension LogWriter {
         let file = try fileSystem.open(join(directory, header.number.fileName), .readWrite)
         prepared.withLock { $0 = PreparedSegment(file: file, header: header) }
     }
+
+    /// The segments with groups that are not released.
+    var begunSegments: [BegunSegment] { state.withLock { $0.begun } }
 
     /// The end of the log, if all groups are durable and another process can continue after them; otherwise nil. A prepared segment stays for the
     /// next process.

@@ -72,11 +72,14 @@ extension Engine {
     /// Calls a closure whenever this process has read commits of others, in order, and each time that it takes the turn. With the turn, an error of
     /// the closure refuses the transactions that wait. The closure must not refresh the engine or begin a transaction. Called once.
     package func follow(_ body: @escaping Follower) {
-        followers.withLock { $0 = body }
+        subscription.withLock { $0 = Subscription(follower: body) }
         if options.usesBackgroundThread { sharing?.turn.follow() }
     }
 
-    var follower: Follower? { followers.withLock { $0 } }
+    /// Holds the closure in a lock: each access to a function in generic storage would wrap it in two more functions, without end.
+    struct Subscription: Sendable { let follower: Follower }
+
+    var follower: Follower? { subscription.withLock { $0 }?.follower }
 
     /// True if several processes can write the store.
     package var isShared: Bool { sharing != nil }
@@ -92,23 +95,25 @@ extension Engine {
     /// The log after the record of the last holder; nil if there is none or the log differs from it.
     private func resumedLog(_ position: ReaderPosition, _ place: inout ReaderPosition.Place) throws(EngineError) -> LogWriter? {
         let recovery = recovery
-        guard let lock = sharing?.turn.lock, try lock.isRecovered(), let record = try handOverRecord(recovery) else { return nil }
+        guard let lock = sharing?.turn.lock, try lock.isRecovered(), let record = try handOverRecord() else { return nil }
         do throws(EngineError) {
+            // This process has the turn, so the folder does not change.
+            let names = try recovery.fileSystem.list(path)
             let newest = try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states[0]
             if newest != place.state {
                 try position.restart(self, &place)
                 cleaner.round = nil
             } else if record.mark.position > place.end.position {
-                do throws(EngineError) { try position.continueReplay(self, &place, to: record.mark.position) } catch {
+                do throws(EngineError) { try position.continueReplay(self, &place, to: record.mark.position, listing: names) } catch {
                     try position.restart(self, &place)
                 }
             }
             guard place.end == record.mark, place.state == newest else { return nil }
-            let reader = LogReader(directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier)
-            guard let left = try reader.segments(from: newest.oldestLogSegment, upTo: record.mark) else { return nil }
+            let reader = LogReader(directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier, listing: names)
+            guard let left = try reader.segments(from: newest.oldestLogSegment, upTo: record.mark, known: place.segments) else { return nil }
             core.files.setNextFile(atLeast: record.nextPageFile)
             // The numbers have no gap: `meta` may count a prepared segment that was removed.
-            return try makeLog(record.mark, left.begun.last?.header.number.next ?? newest.nextLogSegment, left)
+            return try makeLog(record.mark, left.begun.last?.header.number.next ?? newest.nextLogSegment, left, names)
         } catch {
             // Recovery repeats the reading, and reports damage.
             guard error.code == .damaged || error.code == .logDamaged else { throw error }
@@ -116,21 +121,24 @@ extension Engine {
         }
     }
 
-    private func handOverRecord(_ recovery: Recovery) throws(EngineError) -> HandOverRecord? {
-        let file: any File
-        do throws(EngineError) { file = try recovery.fileSystem.open(recovery.lockPath, .read) } catch {
-            guard error.code == .notAStore else { throw error }
-            return nil
-        }
+    private func handOverRecord() throws(EngineError) -> HandOverRecord? {
+        guard let file = try lockFile(.read) else { return nil }
         return try HandOverRecord.read(file, store: storeIdentifier)
     }
 
+    /// The file `lock`; nil if there is none.
+    private func lockFile(_ mode: FileMode) throws(EngineError) -> (any File)? {
+        do throws(EngineError) { return try recovery.fileSystem.open(recovery.lockPath, mode) } catch {
+            guard error.code == .notAStore else { throw error }
+            return nil
+        }
+    }
+
     private func makeLog(
-        _ mark: LogMark, _ next: LogSegmentNumber, _ left: LeftSegments
+        _ mark: LogMark, _ next: LogSegmentNumber, _ left: LeftSegments, _ names: [String]
     ) throws(EngineError) -> LogWriter {
         let recovery = recovery
         let reserve = core.reserve
-        let names = try recovery.fileSystem.list(path)
         reserve.recordExistingFile(names)
         let log = try LogWriter(
             directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier, continuing: mark, nextSegment: next,
@@ -144,8 +152,7 @@ extension Engine {
 
     /// Begins to write a log. The record of the last holder is removed before.
     func startWriting(_ log: LogWriter, _ place: inout ReaderPosition.Place) throws(EngineError) {
-        let recovery = recovery
-        if try handOverRecord(recovery) != nil { try HandOverRecord.remove(try recovery.fileSystem.open(recovery.lockPath, .readWrite)) }
+        if let file = try lockFile(.readWrite), try HandOverRecord.read(file, store: storeIdentifier) != nil { try HandOverRecord.remove(file) }
         try sharing?.turn.lock.recordRecovered()
         let bytes = core.pipeline.statistics.logBytes
         state.withLock { state in
@@ -163,8 +170,9 @@ extension Engine {
     func handOver() {
         guard let readerPosition else { preconditionFailure("An engine that shares its store has a position in the log.") }
         readerPosition.place.withLock { place in
+            let segments = state.withLock { $0.log }?.begunSegments ?? []
             let record = endWriting()
-            place = ReaderPosition.Place(state: checkpointer.latest, end: core.pipeline.mark)
+            place = ReaderPosition.Place(state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments)
             let recovery = recovery
             guard let record, !core.meta.isInDoubt else { return }
             // Without a record the next process recovers the store.

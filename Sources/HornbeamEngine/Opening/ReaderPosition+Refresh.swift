@@ -30,11 +30,15 @@ extension ReaderPosition {
         }
     }
 
-    func continueReplay(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+    /// Replays the log up to a durable position. `listing` contains the names in the folder, if this process has the turn; then no other one
+    /// changes the folder and `meta`.
+    func continueReplay(
+        _ engine: Engine, _ place: inout Place, to durable: LogPosition, listing: [String]? = nil
+    ) throws(EngineError) {
         let recovery = engine.recovery
-        try engine.core.files.openAllFiles()
-        try recovery.requireStateInMeta(place.state)
-        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
+        try engine.core.files.openAllFiles(listing)
+        if listing == nil { try recovery.requireStateInMeta(place.state) }
+        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark
     }
 
     /// Opens the store again at the newest checkpoint, with a new pool. The new version is not older than the current one. Snapshots of the old

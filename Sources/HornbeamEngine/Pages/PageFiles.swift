@@ -71,8 +71,10 @@ package final class PageFiles: Sendable {
     /// when a file disappears during the call.
     ///
     /// New files get numbers above those of all existing files, which another process may have made.
-    package func openAllFiles() throws(EngineError) {
-        let numbers = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:))
+    ///
+    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change.
+    package func openAllFiles(_ listing: [String]? = nil) throws(EngineError) {
+        let numbers = try fileSystem.list(directory, known: listing).compactMap(PageFileNumber.init(fileName:))
         for number in numbers { _ = try handle(number) }
         guard let highest = numbers.max() else { return }
         state.withLock { $0.nextFile = max($0.nextFile, highest.next) }

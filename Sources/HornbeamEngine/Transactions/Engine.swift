@@ -39,7 +39,7 @@ package final class Engine: Sendable {
     /// The turn of this process if several processes write the store; otherwise nil.
     let sharing: StoreSharing?
     /// Receives the commits of other processes; nil if none was set.
-    let followers = Guarded<Follower?>(nil)
+    let subscription = Guarded<Subscription?>(nil)
     private let readings = Atomic(0)
     let state: Guarded<State>
     let maintenance: Maintenance

@@ -9,6 +9,8 @@ final class ReaderPosition: Sendable {
         var end: LogMark
         /// True while this process writes the log. Then the engine has the newest version.
         var isWriting = false
+        /// The segments with groups when this process handed the log over. While `state` is the newest checkpoint, they do not change.
+        var segments: [LogWriter.BegunSegment] = []
     }
 
     /// Guards the position. Locked during a refresh on purpose, so that only one refresh runs at a time.

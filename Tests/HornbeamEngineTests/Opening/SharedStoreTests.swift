@@ -63,6 +63,23 @@ import Testing
         #expect(try oracle.digest(old) == oracle.digests[Int(step)], "files that another engine removes stay readable")
     }
 
+    /// A closure in generic storage is wrapped by each access, so calling it would become slower with each turn.
+    @Test func theFollowerIsCalledDirectlyAfterManyTurns() throws {
+        let oracle = EngineOracle(transactions: 120, options: Self.sharing(EngineOracle.smallest))
+        let engines = try Self.open(2, MemoryFileSystem(), oracle.options)
+        let addresses = Guarded<[UInt]>([])
+        engines[1].follow { _ throws(EngineError) in
+            var local = 0
+            let address = unsafe withUnsafePointer(to: &local) { UInt(bitPattern: $0) }
+            addresses.withLock { $0.append(address) }
+        }
+        for number in 1...120 as ClosedRange<UInt64> { try oracle.commit(to: engines[Int(number % 2)], through: number) }
+        let found = addresses.withLock { $0 }
+        #expect(found.count == 60)
+        #expect(Set(found.dropFirst()).count <= 2, "the depth of the stack does not change")
+        for engine in engines { try engine.close() }
+    }
+
     @Test func aStoreIsSharedByAllOrByNone() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
