@@ -15,23 +15,31 @@ extension StoreStack {
             if let snapshot = try sharedTogether(state) { return snapshot }
             usleep(2000)
         }
-        // A process died or was stopped before it applied all parts.
+        // A process died or was stopped before it applied all parts, or others commit all the time.
         try settle()
-        if let snapshot = try sharedTogether(state) { return snapshot }
+        if let snapshot = try Store.withTurns(of: sharedStores, { try sharedTogether(state) }) { return snapshot }
         throw HornbeamError(
             .incompleteSave, "A save over several stores is not complete. Read again, or open the store that coordinates the save.")
     }
 
-    /// Nil if a part of a two-phase commit is committed and not applied in a snapshot.
+    /// Nil if a part of a two-phase commit is committed and not applied in a snapshot, or if there was a commit meanwhile.
     ///
     /// The coordinating store has the lowest identifier and is read last. So if a part is applied in a snapshot, the snapshot of the coordinating
-    /// store has the commit too.
+    /// store has the commit too. It has no commits that are missing in the other snapshots, because its commit records are those from before.
     private func sharedTogether(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot? {
         try TwoPhaseCommit.publication.withLock { _ in
+            let coordinatingStores = sharedStores.dropLast()
+            let before = try coordinatingStores.map { store in
+                if store.lastReadable == nil { _ = try store.refresh() }
+                return try TwoPhaseCommit.Records(in: store.snapshot())
+            }
             var taken: [ObjectIdentifier: StoreSnapshot] = [:]
             for store in sharedStores.reversed() {
                 if store.lastReadable == nil { _ = try store.refresh() }
                 taken[ObjectIdentifier(store)] = try state(store)
+            }
+            for (store, records) in zip(coordinatingStores, before) {
+                guard let snapshot = taken[ObjectIdentifier(store)], try records.areThose(of: snapshot) else { return nil }
             }
             for store in sharedStores {
                 guard let snapshot = taken[ObjectIdentifier(store)], let prepared = try store.preparedPart(in: snapshot.engineSnapshot),
@@ -69,9 +77,9 @@ extension StoreStack {
         for _ in 0..<Self.attemptsMax {
             for store in readers where try store.refresh() { isNew = true }
             let coordinatingStores = readers.dropLast()
-            let commitRecords = try coordinatingStores.map { try $0.commitRecords() }
+            let before = try coordinatingStores.map { try TwoPhaseCommit.Records(in: $0.snapshot()) }
             for store in coordinatingStores where try store.refresh() { isNew = true }
-            if try coordinatingStores.map({ try $0.commitRecords() }) == commitRecords { return isNew }
+            if try zip(coordinatingStores, before).allSatisfy({ store, records in try records.areThose(of: store.snapshot()) }) { return isNew }
         }
         throw HornbeamError(
             .inputOutput, "Another process saves faster than the stores can be read together. Try again when it is less busy.")
@@ -91,14 +99,30 @@ extension StoreStack {
     }
 }
 
-extension Store {
-    /// The names of the commit records of this store. Their participants may not have applied their parts yet.
-    fileprivate func commitRecords() throws -> [String] {
-        try EngineError.translated { () throws(EngineError) in
-            try engine.snapshot().valueNames(startingWith: StoredValue.commitRecords)
+extension TwoPhaseCommit {
+    /// The commit records of a coordinating store in one version. If those of a later version are the same, no two-phase commit lies between.
+    fileprivate struct Records {
+        private let transaction: UInt64
+        private let names: [String]
+        private let removal: [UInt8]?
+
+        init(in snapshot: StoreSnapshot) throws {
+            transaction = snapshot.transaction
+            (names, removal) = try EngineError.translated { () throws(EngineError) in
+                let engine = snapshot.engineSnapshot
+                return (try engine.valueNames(startingWith: StoredValue.commitRecords), try engine.value(StoredValue.removedCommitRecords))
+            }
+        }
+
+        func areThose(of snapshot: StoreSnapshot) throws -> Bool {
+            if snapshot.transaction == transaction { return true }
+            let other = try Records(in: snapshot)
+            return other.names == names && other.removal == removal
         }
     }
+}
 
+extension Store {
     /// Applies a prepared part in memory, for a store that cannot be written.
     fileprivate func show(_ changes: ChangeSet) throws {
         do {

@@ -73,6 +73,7 @@ extension StoreStack {
         guard !old.isEmpty else { return }
         let transaction = try store.engine.begin()
         for name in old { try transaction.setValue(name, nil) }
+        try transaction.setValue(StoredValue.removedCommitRecords, [UInt8](old[0].utf8))
         _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
     }
 

@@ -180,6 +180,9 @@ extension StoredValue {
 
     /// The prefix of the names of commit records. A record remains until all participants, which its value names, have applied their parts.
     static let commitRecords = "joint/decision/"
+    /// The name of one of the commit records that were removed last, other than by a later save. It differs after each such removal.
+    static let removedCommitRecords = "joint/removed"
+
     static func decision(_ id: UUID) -> String { commitRecords + id.uuidString }
 }
 
