@@ -118,6 +118,9 @@ struct LedgerWork {
     private func saved(_ context: ManagedObjectContext, _ change: () throws -> Void) throws {
         while true {
             do {
+                // The objects that the change reads must be of one state.
+                try context.setQueryGeneration(from: .current)
+                defer { try? context.setQueryGeneration(from: nil) }
                 try change()
                 return try context.save()
             } catch let error as HornbeamError where Self.isConflict(error) {

@@ -76,7 +76,7 @@ extension TreeEditor {
         guard page.load(16, as: UInt64.self) == leaf.firstKey, page.count == leaf.rows else {
             throw EngineError(
                 .unknownTree,
-                "The rows of table \(id) were selected before its last change. Select them again. DEBUG \(n) of \(rows.leaves.count): \(leaf.firstKey) \(leaf.rows); \(page.load(16, as: UInt64.self)) \(page.count)")
+                "The rows of table \(id) were selected before its last change. Select them again.")
         }
         return rows.bits(leaf)
     }

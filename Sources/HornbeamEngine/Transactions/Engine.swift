@@ -133,6 +133,10 @@ package final class Engine: Sendable {
     /// The number of the newest published version. Needs no lock in a process that is alone.
     package var latest: TransactionNumber { isReplaced.load(ordering: .acquiring) ? core.registry.published : firstRegistry.published }
 
+    /// True if transactions change the trees of a snapshot's version, provided that it is the newest one. After commits of another process, the
+    /// engine may have read the trees of a version again.
+    package func isCurrent(_ snapshot: Snapshot) -> Bool { snapshot.pool === core.pool }
+
     /// The number of times that this process began to read commits of others. A snapshot may contain commits of another process only if the number
     /// was larger when it was taken than before.
     package var readingsOfOthers: Int { readings.load(ordering: .acquiring) }

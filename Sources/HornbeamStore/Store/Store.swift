@@ -112,7 +112,9 @@ package final class Store: Sendable {
             return snapshot
         }
         let latest = latestTransaction
-        if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
+        if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest, engine.isCurrent(snapshot.engineSnapshot) {
+            return snapshot
+        }
         let snapshot = try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(), reader: reader)
         }

@@ -29,6 +29,25 @@ import Testing
         try alone.close()
     }
 
+    /// The other process saves after the participant's snapshot was taken and before that of the coordinating store.
+    @Test("SAV-11: a save between the snapshots of two stores is in both or in none")
+    func saveBetweenSnapshots() throws {
+        let disk = SimulatedDisk()
+        let processes = try (0 ..< 2).map { _ in try TwoStores(on: disk, isShared: true) }
+        try processes[0].save(1)
+        var readings = 0
+        let snapshot = try processes[1].stack.newestTogether { store in
+            defer {
+                if readings == 0 { #expect(throws: Never.self) { try processes[0].saveStoreByStore(2) } }
+                readings += 1
+            }
+            return try store.snapshot()
+        }
+        #expect(readings == 4, "the snapshots were taken again")
+        #expect(try snapshot.parts.compactMap { part in try part?.count(FetchDescription(entityName: "Author")) } == [2, 2])
+        for process in processes { try process.close() }
+    }
+
     /// Process 1 dies at a call of the file system: every call of its second and third save is tried.
     @Test("SAV-11: a process dies at a call of the file system; the other one reads and saves complete states", arguments: 0 ..< 4)
     func deathAtACall(part: Int) throws {

@@ -34,6 +34,15 @@ struct TwoStores {
         _ = try stack.save(changes)
     }
 
+    /// The same, with the steps of a two-phase commit that other processes see, and without its lock: all processes of a test use that lock.
+    func saveStoreByStore(_ number: Int) throws {
+        let stores = stack.stores.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+        for store in stores { _ = try store.save(try part(number, store)) }
+        let transaction = try stores[0].engine.begin()
+        try transaction.setValue(StoredValue.decision(UUID()), [UInt8](stores[1].identifier.uuidString.utf8))
+        _ = try transaction.commit(.full)
+    }
+
     private func part(_ number: Int, _ store: Store) throws -> ChangeSet {
         let (author, book) = (store.model.entitiesByName["Author"]!, store.model.entitiesByName["Book"]!)
         let key = try store.reserveKeys(2)
