@@ -25,7 +25,13 @@ package final class FaultInjector: FileSystem {
     /// Guards rules and counts. It is not locked during calls of the inner file system.
     private let state = Guarded(State())
 
-    package init(_ inner: any FileSystem) { self.inner = inner }
+    private let firstFault: @Sendable () -> Void
+
+    /// `firstFault` is called at the first injected fault, before the call fails.
+    package init(_ inner: any FileSystem, firstFault: @escaping @Sendable () -> Void = {}) {
+        self.inner = inner
+        self.firstFault = firstFault
+    }
 
     /// Adds a rule. It counts matching calls from now on.
     package func add(_ rule: FaultRule) { state.withLock { $0.rules.append(CountedRule(rule: rule)) } }
@@ -52,7 +58,7 @@ package final class FaultInjector: FileSystem {
     /// Counts a call and returns its fault, if any.
     func effect(on call: FileSystemCall, _ path: String, _ site: SyncSite? = nil) -> FaultRule.Effect? {
         let kind = PathKind(path: path)
-        return state.withLock { state in
+        let (effect, isFirst) = state.withLock { state in
             state.counts[Key(call: call, kind: kind), default: 0] += 1
             var effect: FaultRule.Effect?
             for index in state.rules.indices where state.rules[index].rule.matches(call, kind, site) {
@@ -62,8 +68,10 @@ package final class FaultInjector: FileSystem {
                 if isDue, effect == nil { effect = armed.rule.effect }
             }
             if effect != nil { state.fired += 1 }
-            return effect
+            return (effect, effect != nil && state.fired == 1)
         }
+        if isFirst { firstFault() }
+        return effect
     }
 
     /// Throws if a rule has an effect on the call. Effects on bytes, such as `flip`, throw too.

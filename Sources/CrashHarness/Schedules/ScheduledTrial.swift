@@ -100,6 +100,24 @@ final class ScheduledTrial: Sendable {
         try again.close()
     }
 
+    /// The same after the death of the first engine: the second one finds all acknowledged commits, and perhaps the one that was in progress.
+    func judgeDeath() throws {
+        let survivor = engines[1]
+        let transaction = try survivor.begin()
+        let found = try oracle.next(for: transaction) - 1
+        transaction.abort()
+        let (promised, made) = (acknowledged.load(ordering: .sequentiallyConsistent), commits.load(ordering: .sequentiallyConsistent))
+        guard found >= promised, (newest + made ... newest + made + 1).contains(found) else {
+            throw Finding("after the death of a process, transaction \(found) is the newest; \(promised) was acknowledged")
+        }
+        try oracle.expectContent(survivor)
+        try survivor.close()
+        let again = try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options)
+        guard try oracle.newest(in: again.snapshot()) == found else { throw Finding("reopening does not find transaction \(found)") }
+        try oracle.expectSound(again)
+        try again.close()
+    }
+
     private func expect(_ goal: UInt64, _ engine: Engine) throws {
         _ = try engine.refresh()
         let found = try oracle.newest(in: engine.snapshot())

@@ -120,20 +120,61 @@ struct ScheduledWorkload: CustomStringConvertible {
         let parts = roles.enumerated().map { number, role in
             Interleaving.Part("\(number + 1) \(role.name)") { try trial.act(role, number: number, lazily: Self.lazily) }
         }
-        let outcome = interleaving.run(parts)
-        let trace = outcome.switches.map(\.description).joined(separator: "\n")
-        if let stopReason = outcome.stopReason { throw Finding("\(stopReason)\n\(trace)") }
-        if let failure = outcome.failures.first { throw Finding("\(failure.name): \(failure.error)\n\(trace)") }
-        do { try trial.judge() } catch { throw Finding("\(error)\n\(trace)") }
-        return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)
+        let outcome = try run(parts, interleaving) { try trial.judge() }
+        return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: outcome.trace)
     }
 
-    /// Crashes the disk at a few operations of a schedule. Returns the number of images that were judged.
-    func crash(_ disk: SimulatedDisk) throws -> Int {
+    /// Runs two engines in the order of a schedule. The first one dies at a call of the file system after `calls` others; the second one goes on.
+    /// Returns whether it died.
+    func performDeath(_ schedule: Schedule, after calls: Int) throws -> Bool {
+        let disk = base.copy()
+        let dying = DyingEngine()
+        let faults = FaultInjector(disk) { dying.releaseLocks() }
+        let systems: [any FileSystem] = [faults, disk]
+        let engines = try systems.map { try Engine.open(EngineOracle.path, fileSystem: $0, options: oracle.options) }
+        dying.engine.withLock { $0 = engines[0] }
+        faults.add(FaultRule(.fail(.inputOutput), after: calls, isSticky: true))
+        let trial = ScheduledTrial(oracle: oracle, engines: engines, disk: disk, newest: transactionsBefore, mayClose: false)
+        let parts = roles.enumerated().map { number, role in
+            Interleaving.Part("\(number + 1) \(role.name)") {
+                do { try trial.act(role, number: number, lazily: Self.lazily) } catch {
+                    guard number % 2 == 0, faults.firedCount > 0 else { throw error }
+                }
+            }
+        }
+        let died = { faults.firedCount > 0 }
+        _ = try run(parts, Interleaving(schedule)) { if died() { try trial.judgeDeath() } }
+        return died()
+    }
+
+    /// Runs the threads, and judges the result.
+    private func run(_ parts: [Interleaving.Part], _ interleaving: Interleaving, _ judge: () throws -> Void) throws -> Interleaving.Outcome {
+        let outcome = interleaving.run(parts)
+        if let stopReason = outcome.stopReason { throw Finding("\(stopReason)\n\(outcome.trace)") }
+        if let failure = outcome.failures.first { throw Finding("\(failure.name): \(failure.error)\n\(outcome.trace)") }
+        do { try judge() } catch { throw Finding("\(error)\n\(outcome.trace)") }
+        return outcome
+    }
+
+    /// Crashes the disk at operations of a schedule, about `points` of them. Returns the number of images that were judged.
+    func crash(_ disk: SimulatedDisk, points: Int = 4) throws -> Int {
         var enumerator = CrashEnumerator(seed: oracle.seed)
         enumerator.subsetsUpTo = 2
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = max(disk.operationCount / 4, 1)
+        enumerator.stride = max(disk.operationCount / points, 1)
         return try enumerator.crash(disk) { try oracle.judge($0) }.images
     }
+}
+
+extension Interleaving.Outcome {
+    /// Every switch, one per line.
+    fileprivate var trace: String { switches.map(\.description).joined(separator: "\n") }
+}
+
+/// The engine of a process that dies.
+private final class DyingEngine: Sendable {
+    let engine = Guarded<Engine?>(nil)
+
+    /// The operating system releases the locks of a dead process.
+    func releaseLocks() { engine.withLock { $0 }?.sharedLock?.release() }
 }

@@ -24,6 +24,8 @@ enum SchedulesMode: Mode {
         let workload = try isPair
             ? ScheduledWorkload(seed: seed, roles: [.writer(2, isLazy: false), .writer(2, isLazy: false)], engines: 2) : ScheduledWorkload(seed: seed)
         if let text = run.options.replay {
+            let parts = text.split(separator: "!", omittingEmptySubsequences: false)
+            if parts.count == 2, let calls = Int(parts[1]) { return try replayDeath(parts[0], calls, workload) }
             guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is not a schedule") }
             return try replay(schedule, workload, run)
         }
@@ -36,7 +38,10 @@ enum SchedulesMode: Mode {
         if workload.engineCount > 1 { run.add("workloads of two engines") }
         if isPair || explorer.countWithTwoPreemptions <= fullRoundMax {
             run.add("workloads explored in full")
-            for schedule in explorer.all() { try check(schedule, workload, run) }
+            for (number, schedule) in explorer.all().enumerated() {
+                try check(schedule, workload, run)
+                if isPair { try end(schedule, number, workload, run) }
+            }
         } else {
             for _ in 0..<samplesPerRound { try check(explorer.sample(), workload, run) }
         }
@@ -51,6 +56,34 @@ enum SchedulesMode: Mode {
         if run.figures[unit, default: 0] % crashEvery == 0 {
             run.add("crash images", try workload.crash(result.disk))
         }
+    }
+
+    /// Ends a schedule of two processes early. With at most one preemption: by power failures at each operation of the disk, and by the death of a
+    /// process at each of its calls of the file system. With two: by death at one of the calls, another one for each schedule.
+    private static func end(_ schedule: Schedule, _ number: Int, _ workload: ScheduledWorkload, _ run: Run) throws {
+        if schedule.preemptions.count > 1 {
+            let calls = number % callsMax
+            run.beginPart("\(schedule)!\(calls)")
+            if try workload.performDeath(schedule, after: calls) { run.add("deaths of a process") }
+            return
+        }
+        run.add("crash images", try workload.crash(try workload.perform(schedule).disk, points: .max))
+        var calls = 0
+        run.beginPart("\(schedule)!\(calls)")
+        while try workload.performDeath(schedule, after: calls) {
+            run.add("deaths of a process")
+            calls += 1
+            run.beginPart("\(schedule)!\(calls)")
+        }
+    }
+
+    /// More calls of the file system than an engine makes for two commits.
+    private static let callsMax = 160
+
+    /// `text`: a schedule, and after `!` the number of calls before the death of a process.
+    private static func replayDeath(_ text: Substring, _ calls: Int, _ workload: ScheduledWorkload) throws {
+        guard let schedule = Schedule(String(text)) else { throw UsageError("'\(text)' is not a schedule") }
+        _ = try workload.performDeath(schedule, after: calls)
     }
 
     private static func replay(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
         options.conflictRule = request.onConflict.rule
         options.validatesValues = request.validatesValues
         try prepareBatch()
-        let writer = try store.batchWriter(for: entity, options: options)
+        let writer = try completingSaves { try store.batchWriter(for: entity, options: options) }
         let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
         var result = BatchResult(request.resultType)
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
         update.origin = batchOrigin
         var result = BatchResult(request.resultType)
         try prepareBatch()
-        for store in try storesForBatch(fetch) { result.add(try reportingConflicts { try store.update(update) }, store) }
+        for store in try storesForBatch(fetch) { result.add(try completingSaves { try reportingConflicts { try store.update(update) } }, store) }
         try mergeBatchChanges()
         return result
     }
@@ -70,10 +70,15 @@ extension ManagedObjectContext {
         try prepareBatch()
         for (store, fetch) in try deletions(request.fetch) {
             delete.request = fetch
-            result.add(try store.delete(delete), store)
+            result.add(try completingSaves { try store.delete(delete) }, store)
         }
         try mergeBatchChanges()
         return result
+    }
+
+    /// Completes saves over several stores that processes which died have left, if they block the body.
+    private func completingSaves<R>(_ body: () throws -> R) throws -> R {
+        try persistentStoreCoordinator.stack.completingTwoPhaseCommits(body)
     }
 
     /// Calls the hook before writes of the root context, so that a document records the batch as an autosave.

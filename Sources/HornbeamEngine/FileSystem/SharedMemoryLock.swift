@@ -85,7 +85,8 @@ final class SharedMemoryLock: SharedFileLock {
     }
 
     func takeTurn() throws(EngineError) {
-        locks.change { [member] in $0.requests.append(member) }
+        // A member that was released waits for nothing: its request would stay, and the members behind it would wait for ever.
+        locks.change { [member] in if $0.members.contains(member) { $0.requests.append(member) } }
         let isTaken = locks.state.wait { [member] state -> Bool? in
             guard state.members.contains(member) else { return false }
             guard state.holder == nil, state.requests.first == member else { return nil }

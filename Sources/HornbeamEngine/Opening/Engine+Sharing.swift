@@ -84,6 +84,9 @@ extension Engine {
     /// True if several processes can write the store.
     package var isShared: Bool { sharing != nil }
 
+    /// The lock of a shared store. A simulation of the death of the process releases it.
+    package var sharedLock: (any SharedFileLock)? { sharing?.turn.lock }
+
     /// Keeps the turn of this process for several transactions. Others of this process may begin too. No effect if the store is not shared.
     package func holdTurn() throws(EngineError) {
         try requireOwnProcess()

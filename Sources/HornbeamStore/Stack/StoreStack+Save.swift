@@ -8,13 +8,25 @@ extension StoreStack {
         if let onlyWritable { return StackCommitResult(transaction: try onlyWritable.save(changes.first).transaction) }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
-        try completeTwoPhaseCommits(slots)
-        do { return try write(changes, slots) } catch let error as HornbeamError where error.code == .incompleteSave && isInDoubt(slots) {
-            // This process took the turn of another one that died in a two-phase commit.
-            try settle()
-            return try write(changes, slots)
-        }
+        // Tries to complete interrupted two-phase commits before a save that they would block.
+        if isInDoubt(slots) { try settle() }
+        return try completingTwoPhaseCommits { try write(changes, slots) }
     }
+
+    /// Runs a body that writes. If it throws `incompleteSave`, completes the two-phase commits of processes that died, and runs it again.
+    package func completingTwoPhaseCommits<R>(_ body: () throws -> R) throws -> R {
+        for _ in 1..<Self.attemptsToWriteMax {
+            do { return try body() } catch let error as HornbeamError where error.code == .incompleteSave {
+                // Another process may have completed the commit meanwhile.
+                guard !sharedStores.isEmpty || isInDoubt(slots) else { throw error }
+                try settle()
+            }
+        }
+        return try body()
+    }
+
+    /// Each further attempt needs the death of one more process.
+    private static let attemptsToWriteMax = 8
 
     private func write(_ changes: StackChanges, _ slots: [StoreSlot]) throws -> StackCommitResult {
         if slots.count > 1 {
@@ -31,11 +43,6 @@ extension StoreStack {
         guard part.isReadOnly else { return }
         throw HornbeamError(
             .readOnly, "“\(part.store.location)” was added for reading only. Add it for writing to change its objects.")
-    }
-
-    /// Tries to complete interrupted two-phase commits before a save that they would block.
-    private func completeTwoPhaseCommits(_ slots: [StoreSlot]) throws {
-        if isInDoubt(slots) { try settle() }
     }
 
     private func isInDoubt(_ slots: [StoreSlot]) -> Bool { slots.contains { self[$0]?.store.joint.prepared != nil } }

@@ -90,6 +90,38 @@ import Testing
         #expect(after > 40)
     }
 
+    /// Process 1 dies at a call of the file system in its save, and has prepared its part.
+    @Test("SAV-11: a batch completes the save over two stores of a process that died")
+    func batchAfterADeath() throws {
+        var batches = 0
+        var after = 0
+        while true {
+            let disk = SimulatedDisk()
+            let survivor = try TwoStores(on: disk, isShared: true)
+            try survivor.save(1)
+            let faults = FaultInjector(disk)
+            let dying = try TwoStores(on: faults, isShared: true)
+            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            try? dying.save(2)
+            for store in dying.stack.stores { store.engine.sharing?.turn.lock.release() }
+            for store in survivor.stack.stores {
+                _ = try store.refresh()
+                guard try store.preparedPart() != nil else { continue }
+                batches += 1
+                let born = store.model.entitiesByName["Author"]!.propertiesByName["born"]!
+                let batch = BatchUpdate(
+                    request: FetchDescription(entityName: "Author"), assignments: [.init(born, try FetchExpression(format: "1900"))])
+                let count = try survivor.stack.completingTwoPhaseCommits { try store.update(batch) }.count
+                #expect(count == (try Self.newest(survivor)), "call \(after)")
+            }
+            try survivor.close()
+            withExtendedLifetime(dying) {}
+            if faults.firedCount == 0 { break }
+            after += 3
+        }
+        #expect(batches > 4)
+    }
+
     /// The number of saves in the version that the next transaction changes.
     private static func newest(_ process: TwoStores) throws -> Int {
         try Store.withTurns(of: process.stack.stores) { try saves(process)[0] }
