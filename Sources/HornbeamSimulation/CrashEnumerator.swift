@@ -85,7 +85,7 @@ package struct CrashEnumerator: Sendable {
                 unseen = unseen.flatMap { seen in added.map { seen + $0 } }
             }
             if bounds.advance(to: point, journal) { unseen = nil }
-            guard point >= start, point % stride == 0 || point == journal.operations.count else { continue }
+            guard point >= start, (point - start) % stride == 0 || point == journal.operations.count else { continue }
             report.points += 1
             defer { unseen = 0 }
             for choice in model.choices(subsetsUpTo: subsetsUpTo, random: randomImagesPerPoint, seed: seed &+ UInt64(point) << 20) {

@@ -156,12 +156,13 @@ struct ScheduledWorkload: CustomStringConvertible {
         return outcome
     }
 
-    /// Crashes the disk at operations of a schedule, about `points` of them. Returns the number of images that were judged.
-    func crash(_ disk: SimulatedDisk, points: Int = 4) throws -> Int {
+    /// Crashes the disk at each `stride`-th operation of a schedule, from the operation `start` on. Returns the number of images that were judged.
+    func crash(_ disk: SimulatedDisk, start: Int = 0, stride: Int? = nil) throws -> Int {
         var enumerator = CrashEnumerator(seed: oracle.seed)
         enumerator.subsetsUpTo = 2
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = max(disk.operationCount / points, 1)
+        enumerator.start = start
+        enumerator.stride = stride ?? max(disk.operationCount / 4, 1)
         return try enumerator.crash(disk) { try oracle.judge($0) }.images
     }
 }

@@ -20,7 +20,7 @@ enum SchedulesMode: Mode {
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         // `--only processes`: two engines with two commits each, in all schedules with up to two preemptions.
-        let isPair = run.options.extras["only"] == "processes"
+        let isPair = isPair(run)
         let workload = try isPair
             ? ScheduledWorkload(seed: seed, roles: [.writer(2, isLazy: false), .writer(2, isLazy: false)], engines: 2) : ScheduledWorkload(seed: seed)
         if let text = run.options.replay {
@@ -47,19 +47,22 @@ enum SchedulesMode: Mode {
         }
     }
 
+    private static func isPair(_ run: Run) -> Bool { run.options.extras["only"] == "processes" }
+
     private static func check(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
         try run.beginCase(schedule.description)
         let result = try workload.perform(schedule)
         run.add("points", result.points)
         run.add("switches", result.switchCount)
         run.add(schedule.preemptions.count > 2 ? "schedules of 3 to 6 preemptions" : "schedules of at most 2 preemptions")
-        if run.figures[unit, default: 0] % crashEvery == 0 {
+        if run.figures[unit, default: 0] % (isPair(run) ? 10 * crashEvery : crashEvery) == 0 {
             run.add("crash images", try workload.crash(result.disk))
         }
     }
 
-    /// Ends a schedule of two processes early. With at most one preemption: by power failures at each operation of the disk, and by the death of a
-    /// process at each of its calls of the file system. With two: by death at one of the calls, another one for each schedule.
+    /// Ends a schedule of two processes early. Without a preemption: by power failures at each operation of the disk. With one: at each 16th
+    /// operation, beginning with another one for each schedule. Both also by the death of a process at each of its calls of the file system. With two
+    /// preemptions: by death at one of the calls, another one for each schedule.
     private static func end(_ schedule: Schedule, _ number: Int, _ workload: ScheduledWorkload, _ run: Run) throws {
         if schedule.preemptions.count > 1 {
             let calls = number % callsMax
@@ -67,7 +70,8 @@ enum SchedulesMode: Mode {
             if try workload.performDeath(schedule, after: calls) { run.add("deaths of a process") }
             return
         }
-        run.add("crash images", try workload.crash(try workload.perform(schedule).disk, points: .max))
+        let stride = schedule.preemptions.isEmpty ? 1 : 16
+        run.add("crash images", try workload.crash(try workload.perform(schedule).disk, start: number % stride, stride: stride))
         var calls = 0
         run.beginPart("\(schedule)!\(calls)")
         while try workload.performDeath(schedule, after: calls) {
