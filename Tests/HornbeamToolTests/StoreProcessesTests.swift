@@ -23,6 +23,24 @@ import Testing
             ])
     }
 
+    @Test("the log that a process has not read, and the age of its oldest snapshot, are those that its locks record")
+    func progressIsListed() throws {
+        try FileManager.default.createDirectory(atPath: folder.path("s"), withIntermediateDirectories: true)
+        // The durable log ends at byte 5 × 4,096.
+        try Data([0, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0]).write(to: URL(filePath: folder.path("s/lock")))
+        let file = open(folder.path("s/meta"), O_RDWR | O_CREAT, 0o600)
+        defer { close(file) }
+        let now = Int64(ProcessInfo.processInfo.systemUptime)
+        for byte in [0, 1 << 60 + 3, 1 << 61 + now - 7] as [Int64] {
+            // 37 is `F_OFD_SETLK`.
+            var lock = flock(l_type: Int16(F_RDLCK), l_whence: Int16(SEEK_SET), l_start: off_t(byte), l_len: 1, l_pid: 0)
+            #expect(fcntl(file, 37, &lock) == 0)
+        }
+        let own = try #require(StoreProcesses(path: folder.path("s"), excluding: 0).list.first { $0.identifier == getpid() })
+        #expect(own.access == .sharing && own.unreadBytes == 2 * 4096)
+        #expect((7...9).contains(own.snapshotAge ?? -1))
+    }
+
     @Test("a store's processes, their access and the turn", arguments: [false, true])
     func processesAreListed(isShared: Bool) throws {
         let path = folder.path("Packages.hornbeam")

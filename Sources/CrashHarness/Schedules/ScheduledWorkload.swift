@@ -133,6 +133,8 @@ struct ScheduledWorkload: CustomStringConvertible {
         let systems: [any FileSystem] = [faults, disk]
         let engines = try systems.map { try Engine.open(EngineOracle.path, fileSystem: $0, options: oracle.options) }
         dying.engine.withLock { $0 = engines[0] }
+        // The engine, its file system and the closure refer to each other.
+        defer { dying.engine.withLock { $0 = nil } }
         faults.add(FaultRule(.fail(.inputOutput), after: calls, isSticky: true))
         let trial = ScheduledTrial(oracle: oracle, engines: engines, disk: disk, newest: transactionsBefore, mayClose: false)
         let parts = roles.enumerated().map { number, role in

@@ -7,6 +7,12 @@
 //      2        the process that is next                   write
 //      3        each process that has had the turn         read
 //      16 + n   each process that uses version n           read
+//      2⁶⁰ + b  each process that has read b blocks        read
+//               of 4 KiB of the log
+//      2⁶¹ + s  each process whose oldest snapshot is of   read
+//               a state that was replaced at second s
+//
+// The last two only inform: `hornbeam info` reads them. Seconds are those of the monotonic clock.
 //
 // A process that wants the turn waits for byte 2, then notifies the holder, then waits for byte 1, and then releases byte 2. So at most one
 // process waits for byte 1, and the kernel queues the others at byte 2. To notify the holder, the process sets the times of the file `lock`;
@@ -32,12 +38,16 @@ final class PosixSharedLock: SharedFileLock {
     /// The version of the protocol that this header describes. Processes with different versions do not share a store.
     private static let version: off_t = 1
     private static let versions: Range<off_t> = 16..<272
+    private static let blocks: off_t = 1 << 60
+    private static let seconds: off_t = 1 << 61
 
     private struct State {
         /// The number of calls of the operating system that use the descriptor without this lock.
         var waiting = 0
         var isReleased = false
         var isRecovered = false
+        /// The locked bytes that record how far this engine has read, and the age of its oldest snapshot.
+        var progress: [off_t] = []
     }
 
     private let path: String
@@ -163,6 +173,21 @@ final class PosixSharedLock: SharedFileLock {
     func pause(milliseconds: Int32) { events.pause(milliseconds: milliseconds) }
     func wake() { events.wake() }
     func endWait() { events.end() }
+
+    func recordProgress(_ position: UInt64, oldestSnapshot: UInt64?) {
+        let bytes = [Self.blocks + off_t(position >> 12)] + (oldestSnapshot.map { [Self.seconds + off_t($0 / 1_000_000_000)] } ?? [])
+        let known = state.withLock { $0.progress }
+        if bytes == known { return }
+        do throws(EngineError) {
+            try whileOpen { () throws(EngineError) in
+                for byte in bytes where !known.contains(byte) { try PosixFileLock.set(F_RDLCK, base.descriptor, path, bytes: byte..<byte + 1) }
+                for byte in known where !bytes.contains(byte) { try PosixFileLock.set(F_UNLCK, base.descriptor, path, bytes: byte..<byte + 1) }
+            }
+            state.withLock { $0.progress = bytes }
+        } catch {
+            // The store works without the record.
+        }
+    }
 
     var holderName: String { PosixFileLock.holderName(in: holder) }
 }

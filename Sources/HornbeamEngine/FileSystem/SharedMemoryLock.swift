@@ -117,6 +117,7 @@ final class SharedMemoryLock: SharedFileLock {
     }
 
     func pause(milliseconds: Int32) {}
+    func recordProgress(_ position: UInt64, oldestSnapshot: UInt64?) {}
     func wake() { locks.change { [member] in _ = $0.woken.insert(member) } }
     func endWait() { locks.change { [member] in _ = $0.ended.insert(member) } }
 

@@ -57,6 +57,11 @@ extension Engine {
         }
     }
 
+    /// Records how far this process has read the log, for `hornbeam info`.
+    func recordProgress(_ place: ReaderPosition.Place) {
+        sharing?.turn.lock.recordProgress(place.end.position.rawValue, oldestSnapshot: core.registry.oldestReplacedAt)
+    }
+
     // MARK: Following other processes
 
     /// Commits of other processes that this one has read.
@@ -176,6 +181,7 @@ extension Engine {
             let segments = state.withLock { $0.log }?.begunSegments ?? []
             let record = endWriting()
             place = ReaderPosition.Place(state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments)
+            recordProgress(place)
             let recovery = recovery
             guard let record, !core.meta.isInDoubt else { return }
             // Without a record the next process recovers the store.

@@ -24,6 +24,7 @@ extension ReaderPosition {
                     do throws(EngineError) { try continueReplay(engine, &place, to: durable) } catch { try restart(engine, &place) }
                 }
             }
+            engine.recordProgress(place)
             guard engine.latest != newest else { return false }
             try engine.follower?(Engine.Followed(after: newest, hasTurn: false))
             return true

@@ -97,6 +97,9 @@ final class VersionRegistry: Sendable {
         pool.release(free)
     }
 
+    /// The time at which the oldest version that is live, but not published, was replaced; nil if there is none.
+    var oldestReplacedAt: UInt64? { state.withLock { $0.live.first?.replacedAt } }
+
     /// The numbers of the live versions, in ascending order.
     var live: [TransactionNumber] { state.withLock { $0.live.map(\.version.number) } }
 

@@ -19,12 +19,20 @@ struct StoreProcesses {
         var hasTurn = false
         /// The process gets the turn next.
         var isNext = false
+        /// The number of bytes of the log that the process has not read yet; nil for a process that does not share the store.
+        var unreadBytes: Int?
+        /// The time for which the oldest snapshot of the process has not been the newest state, in seconds; nil if there is no such snapshot. As of
+        /// the last time that the process read commits of others, or handed the turn over.
+        var snapshotAge: Int?
 
         var turn: String { hasTurn ? "has it" : isNext ? "is next" : "" }
     }
 
     /// The lock bytes of `meta`, as `Docs/FileFormat.md` lists them.
     private static let (openByte, turnByte, nextByte): (Int64, Int64, Int64) = (0, 1, 2)
+    private static let (blocks, seconds): (Int64, Int64) = (1 << 60, 1 << 61)
+    /// The durable position of the log in the file `lock`.
+    private static let durablePosition = 8..<16
 
     let list: [Entry]
 
@@ -46,7 +54,7 @@ struct StoreProcesses {
             guard name == "meta" || name.hasPrefix("pages-") else { continue }
             var found = entry ?? Entry(identifier: identifier, name: Self.name(of: process), access: .reading)
             if name == "meta", let text = try? String(contentsOfFile: "\(process)/fdinfo/\(descriptor)", encoding: .utf8) {
-                add(Self.locks(in: text), to: &found)
+                add(Self.locks(in: text), to: &found, folder)
             }
             entry = found
         }
@@ -57,12 +65,24 @@ struct StoreProcesses {
         (try? String(contentsOfFile: process + "/comm", encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "?"
     }
 
-    private static func add(_ locks: [Lock], to entry: inout Entry) {
+    private static func add(_ locks: [Lock], to entry: inout Entry, _ folder: String) {
         for lock in locks {
+            if (blocks..<seconds).contains(lock.bytes.lowerBound), let end = durableEnd(folder) {
+                entry.unreadBytes = max(end - Int(lock.bytes.lowerBound - blocks) << 12, 0)
+            }
+            if (seconds..<Int64.max).contains(lock.bytes.lowerBound) {
+                entry.snapshotAge = max(Int(ProcessInfo.processInfo.systemUptime) - Int(lock.bytes.lowerBound - seconds), 0)
+            }
             if lock.bytes.contains(openByte) { entry.access = lock.isExclusive ? .writing : .sharing }
             if lock.bytes.contains(turnByte), lock.isExclusive { entry.hasTurn = entry.hasTurn || entry.access != .writing }
             if lock.bytes.contains(nextByte), lock.isExclusive { entry.isNext = true }
         }
+    }
+
+    /// The end of the durable log.
+    private static func durableEnd(_ folder: String) -> Int? {
+        guard let file = FileManager.default.contents(atPath: folder + "/lock"), file.count >= durablePosition.upperBound else { return nil }
+        return file[durablePosition].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
     /// A lock of an open file: `lock: 1: OFDLCK ADVISORY READ -1 fe:00:1234 0 0`.

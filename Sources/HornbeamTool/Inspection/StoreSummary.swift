@@ -34,8 +34,16 @@ struct StoreSummary {
     private var processes: String {
         let list = StoreProcesses(path: path).list
         guard !list.isEmpty else { return "" }
-        var table = TextTable([.number("process"), .text("name"), .text("open for"), .text("turn")])
-        for entry in list { table.append([String(entry.identifier), entry.name, entry.access.rawValue, entry.turn]) }
+        var table = TextTable([
+            .number("process"), .text("name"), .text("open for"), .text("turn"), .number("unread log"), .number("oldest snapshot"),
+        ])
+        for entry in list {
+            let unread = entry.hasTurn ? nil : entry.unreadBytes
+            table.append([
+                String(entry.identifier), entry.name, entry.access.rawValue, entry.turn, unread.map { Figures.bytes($0) } ?? "",
+                entry.snapshotAge.map { "\($0) s" } ?? "",
+            ])
+        }
         return "\n\n" + table.description
     }
 

@@ -80,6 +80,27 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
+    @Test func locksRecordTheProgressOfEachProcess() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let oracle = EngineOracle(transactions: 20, options: Self.sharing(EngineOracle.smallest))
+        let engines = try (0..<2).map { _ in try Engine.open(path, options: oracle.options) }
+        try oracle.commit(to: engines[0], through: 4)
+        _ = try engines[1].refresh()
+        let old = try engines[1].snapshot()
+        try oracle.commit(to: engines[0], through: 9)
+        #expect(try engines[1].refresh())
+        let meta = Glibc.open(path + "/meta", O_RDWR)
+        defer { close(meta) }
+        func isLocked(_ bytes: Range<off_t>) throws -> Bool { try PosixFileLock.isHeld(meta, path, bytes: bytes) }
+        let read = try #require(engines[1].readerPosition).place.withLock { $0.end.position.rawValue }
+        #expect(try isLocked(1 << 60 + off_t(read >> 12) ..< 1 << 60 + off_t(read >> 12) + 1))
+        #expect(try isLocked(1 << 61 ..< 1 << 62))
+        withExtendedLifetime(old) {}
+        for engine in engines { try engine.close() }
+        #expect(try !isLocked(1 << 60 ..< 1 << 62))
+    }
+
     @Test func aStoreIsSharedByAllOrByNone() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
