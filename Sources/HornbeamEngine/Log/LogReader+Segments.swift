@@ -15,14 +15,23 @@ extension LogReader {
             let expected = LogSegmentNumber(lowest.rawValue + UInt64(index))
             guard number == expected else { throw missing(expected, at: mark.position) }
         }
-        // Segments before the one with the mark are not read.
+        var chain: [LogSegment] = []
+        do throws(EngineError) { chain = try openBackwards(numbers, to: mark) } catch {
+            // Reports the oldest segment that cannot be read.
+            for number in numbers { chain.append(try open(number)) }
+        }
+        return try relevant(chain, mark, cleanlyClosed: cleanlyClosed)
+    }
+
+    /// Opens the segments from the one with the mark on. Those before it are not read.
+    private func openBackwards(_ numbers: [LogSegmentNumber], to mark: LogMark) throws(EngineError) -> [LogSegment] {
         var chain: [LogSegment] = []
         for number in numbers.reversed() {
             let segment = try open(number)
             chain.append(segment)
             if let start = segment.start, start.position <= mark.position { break }
         }
-        return try relevant(chain.reversed(), mark, cleanlyClosed: cleanlyClosed)
+        return chain.reversed()
     }
 
     /// Drops segments that end before the mark, and empty segments except those at the end. After a crash, the last segment may have no group, or
