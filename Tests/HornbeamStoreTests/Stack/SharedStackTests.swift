@@ -48,17 +48,25 @@ import Testing
         for process in processes { try process.close() }
     }
 
+    /// Two processes. The first one has made save 1; all calls of the file system by the second one fail after some.
+    private static func processes(
+        dyingAfter calls: Int
+    ) throws -> (disk: SimulatedDisk, survivor: TwoStores, dying: TwoStores, faults: FaultInjector) {
+        let disk = SimulatedDisk()
+        let survivor = try TwoStores(on: disk, isShared: true)
+        try survivor.save(1)
+        let faults = FaultInjector(disk)
+        let dying = try TwoStores(on: faults, isShared: true)
+        faults.add(FaultRule(.fail(.inputOutput), after: calls, isSticky: true))
+        return (disk, survivor, dying, faults)
+    }
+
     /// Process 1 dies at a call of the file system: every call of its second and third save is tried.
     @Test("SAV-11: a process dies at a call of the file system; the other one reads and saves complete states", arguments: 0 ..< 4)
     func deathAtACall(part: Int) throws {
         var after = part
         while true {
-            let disk = SimulatedDisk()
-            let survivor = try TwoStores(on: disk, isShared: true)
-            try survivor.save(1)
-            let faults = FaultInjector(disk)
-            let dying = try TwoStores(on: faults, isShared: true)
-            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            let (disk, survivor, dying, faults) = try Self.processes(dyingAfter: after)
             var acknowledged = 1
             do {
                 for number in 2 ... 3 {
@@ -96,12 +104,7 @@ import Testing
         var batches = 0
         var after = 0
         while true {
-            let disk = SimulatedDisk()
-            let survivor = try TwoStores(on: disk, isShared: true)
-            try survivor.save(1)
-            let faults = FaultInjector(disk)
-            let dying = try TwoStores(on: faults, isShared: true)
-            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            let (_, survivor, dying, faults) = try Self.processes(dyingAfter: after)
             try? dying.save(2)
             for store in dying.stack.stores { store.engine.sharing?.turn.lock.release() }
             for store in survivor.stack.stores {

@@ -79,7 +79,14 @@ import Testing
         let all = reports.withLock { $0 }
         #expect(all.map(\.resultCount) == [400, 1, 401])
         let first = try #require(all.first)
-        #expect(first.duration < taken && first.duration > taken / 2, "\(first.duration) of \(taken)")
+        // The system may run another process between the clocks' readings, so a few fetches are tried.
+        var isWhole = first.duration < taken && first.duration > taken / 2
+        for _ in 0..<5 where !isWhole {
+            let again = try clock.measure { _ = try context.fetch(columns) }
+            let duration = reports.withLock { $0.last?.duration ?? .zero }
+            isWhole = duration < again && duration > again / 2
+        }
+        #expect(isWhole, "\(first.duration) of \(taken)")
         #expect(first.plan.contains("read name, double of each object") && !first.plan.contains("400"))
         #expect(all[1].plan.contains("keep groups with heads > $value") && !all[1].plan.contains("77"))
         withExtendedLifetime(stack) {}

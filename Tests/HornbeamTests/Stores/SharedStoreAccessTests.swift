@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hornbeam
 
-/// Who may open a store that several processes write.
+/// Users and releases that may open a store beside others.
 @Suite("Access to stores that several processes write") struct SharedStoreAccessTests {
     /// The process of another user: follows the store until it has 20 objects. Exits with 7.
     private static func read(_ path: String) async throws {
