@@ -19,7 +19,6 @@ struct ProcessMember {
         switch who {
         case .sqlite:
             let store = try SQLiteEvents(path: path, poolBytes: 64 << 20)
-            try store.waitForOtherProcesses()
             return OpenStore(save: { try store.insertOne(event($0)) }, close: { try store.close() })
         case .lmdb:
             let store = try LMDBEvents(path: path, poolBytes: 1 << 30)

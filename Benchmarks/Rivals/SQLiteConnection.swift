@@ -16,6 +16,8 @@ final class SQLiteConnection {
             throw BenchmarkError("SQLite cannot open \(path).")
         }
         self.handle = handle
+        // In the rows with several processes, opening waits for the others too.
+        sqlite3_busy_timeout(handle, 60_000)
         try run("PRAGMA journal_mode=WAL")
         try run("PRAGMA synchronous=FULL")
         try run("PRAGMA cache_size=-\((cacheBytes ?? 256 << 20) >> 10)")

@@ -117,8 +117,6 @@ final class SQLiteEvents: EventContestant {
     }
 
     /// Waits up to a minute for the locks of other processes.
-    func waitForOtherProcesses() throws { try connection.run("PRAGMA busy_timeout=60000") }
-
     func updateEast() throws -> UInt64 { try change("UPDATE event SET magnitude = magnitude + 1 WHERE longitude > 37") }
     func deleteEast() throws -> UInt64 { try change("DELETE FROM event WHERE longitude > 37") }
 
