@@ -170,6 +170,14 @@ import Testing
         #expect(error.map { "\($0.code.rawValue) \($0.details.map(\.code.rawValue))" }?.contains("134100") == true)
     }
 
+    @Test("a property with the name of a column that each table has is refused", arguments: ["_version", "xmin", "ctid", "tableoid"])
+    func namesOfColumnsAreRefused(name: String) throws {
+        let model = try ManagedObjectModel { Entity("Thing") { Attribute(name, .string, optional: true) } }
+        let error = hornbeamError { _ = try PostgresServer.container(PostgresServer.freshSchema(), model) }
+        let codes = error.map { [$0.code] + $0.details.map(\.code) } ?? []
+        #expect(codes.contains(.modelMismatch), "\(codes)")
+    }
+
     @Test func metadataIsStored() throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)

@@ -57,11 +57,15 @@ struct TableLayout: Sendable {
         entity.propertiesByName[property.name].map { $0 !== property } ?? false
     }
 
+    private static let ownColumns: Set = ["_id", "_entity", "_version"]
+    /// The columns that the server gives to each table.
+    private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
+
     private static func column(_ property: PropertyDescription, isShared: Bool) throws -> Column {
         let name = isShared ? "\(property.entity.name).\(property.name)" : property.name
-        guard !["_id", "_entity", "_version"].contains(name) else {
+        guard !ownColumns.contains(name), !systemColumns.contains(name) else {
             throw HornbeamError(
-                .modelMismatch, "The property \(property.entity.name).\(name) has the name of a column of the PostgreSQL store. Rename it.",
+                .modelMismatch, "The property \(property.entity.name).\(name) has the name of a column that each table has in PostgreSQL. Rename it.",
                 entity: property.entity.name, key: property.name)
         }
         guard property.isRelationship else {
