@@ -55,8 +55,11 @@ public final class PostgresStore: QueryingStore {
 
     /// Creates the tables in an empty schema.
     ///
-    /// - Throws: `modelMismatch` if the tables were made for another version of the model.
+    /// - Throws: `modelMismatch` if the tables were made for another version of the model; `storeInUse` if another container has opened this object.
     public func open(_ model: ManagedObjectModel) throws {
+        guard state.withLock({ $0.layout == nil }) else {
+            throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
+        }
         var layout = try StoreLayout(model, schema: schema)
         pool.open()
         let opened: SchemaSetup.Opened
@@ -117,8 +120,11 @@ public final class PostgresStore: QueryingStore {
     }
 
     public func close() throws {
-        let listener = state.withLock { $0.listeners.popLast() }
-        listener?.stop()
+        let listeners = state.withLock { state in
+            defer { (state.listeners, state.layout) = ([], nil) }
+            return state.listeners
+        }
+        for listener in listeners { listener.stop() }
         pool.close()
     }
 

@@ -170,6 +170,18 @@ import Testing
         #expect(error.map { "\($0.code.rawValue) \($0.details.map(\.code.rawValue))" }?.contains("134100") == true)
     }
 
+    @Test func aDescriptionServesOneContainerAtATime() throws {
+        let description = PostgresServer.description(PostgresServer.freshSchema())
+        let first = try PostgresServer.container(description)
+        #expect(hornbeamError { _ = try PostgresServer.container(description) }.map { [$0.code] + $0.details.map(\.code) }?.contains(.storeInUse) == true)
+        try fill(first, 1)
+        #expect(try first.newContext().count(authors()) == 1)
+        try first.close()
+        let second = try PostgresServer.container(description)
+        #expect(try second.newContext().count(authors()) == 1)
+        try second.close()
+    }
+
     @Test("a property with the name of a column that each table has is refused", arguments: ["_version", "xmin", "ctid", "tableoid"])
     func namesOfColumnsAreRefused(name: String) throws {
         let model = try ManagedObjectModel { Entity("Thing") { Attribute(name, .string, optional: true) } }
