@@ -70,16 +70,16 @@ import Glibc
     }
 
     /// Waits for the condition, at most for the given time.
-    package func wait(_ condition: Condition, milliseconds: Int) {
+    package func wait(_ condition: Condition, milliseconds: Int) { wait(condition, nanoseconds: milliseconds * 1_000_000) }
+
+    /// Waits for the condition, at most for the given time.
+    package func wait(_ condition: Condition, nanoseconds: Int) {
         if let thread = Interleaving.current { return thread.waitWithLimit(self) }
         var until = timespec()
         unsafe clock_gettime(Monitor.clock, &until)
-        until.tv_sec += milliseconds / 1000
-        until.tv_nsec += milliseconds % 1000 * 1_000_000
-        if until.tv_nsec >= 1_000_000_000 {
-            until.tv_sec += 1
-            until.tv_nsec -= 1_000_000_000
-        }
+        let end = until.tv_nsec + nanoseconds
+        until.tv_sec += end / 1_000_000_000
+        until.tv_nsec = end % 1_000_000_000
         unsafe pthread_cond_timedwait(cell(condition), mutex, &until)
     }
 

@@ -11,6 +11,8 @@ struct Ledger {
     let hasTwoStores: Bool
 
     static let accountCount = 6
+    /// The largest difference between the clocks of the processes, in seconds. Below half the age at which history is deleted.
+    private static let clockOffsetMax = 3.0 * 86_400
 
     /// The model of a version. Each version adds an attribute.
     static func model(_ version: Int) throws -> ManagedObjectModel {
@@ -39,6 +41,13 @@ struct Ledger {
     var version: Int { (try? String(contentsOf: versionFile, encoding: .utf8)).flatMap { Int($0) } ?? 0 }
     func setVersion(_ version: Int) throws { try String(version).write(to: versionFile, atomically: true, encoding: .utf8) }
 
+    /// True if the store has been migrated to `version`.
+    var isOfNewestVersion: Bool {
+        guard let container = try? open(isReadOnly: true) else { return false }
+        try? container.close()
+        return true
+    }
+
     func open(isShared: Bool = true, isReadOnly: Bool = false) throws -> PersistentContainer {
         try Self.open(urls, version, isShared: isShared, isReadOnly: isReadOnly)
     }
@@ -54,6 +63,7 @@ struct Ledger {
             description.isShared = isShared
             description.isReadOnly = isReadOnly
             description.busyTimeout = .seconds(60)
+            description.clockOffset = .random(in: -clockOffsetMax...clockOffsetMax)
             if urls.count > 1 { description.configurationName = ["Accounts", "Lines"][number] }
             return description
         }

@@ -16,6 +16,9 @@ struct LedgerChild {
         case backsUp
     }
 
+    /// The number of consecutive attempts to open the store that may fail because of its model.
+    private static let failuresMax = 5000
+
     private let ledger: Ledger
     private let role: Role
     /// The name of this process in the tags of its entries.
@@ -36,9 +39,11 @@ struct LedgerChild {
     /// Runs until the process is killed, or until no process reads its reports any more.
     func run() throws -> Int32 {
         var work = LedgerWork(ledger: ledger, name: name)
+        var failures = 0
         while true {
             do {
                 let container = try ledger.open(isReadOnly: role == .reads)
+                failures = 0
                 switch role {
                 case .writes, .reopens: try container.performAndWait { try work.change($0, times: role == .writes ? .max : 10) }
                 case .reads: try read(container)
@@ -46,7 +51,9 @@ struct LedgerChild {
                 }
                 try container.close()
             } catch let error as HornbeamError where error.code == .modelMismatch || error.code == .stagedMigrationBackwards {
-                // Another process has migrated the store.
+                // Another process has migrated the store. The next attempt opens it with the newest model.
+                failures += 1
+                if failures == Self.failuresMax { throw error }
                 usleep(1000)
             } catch is ReportsEnded { return 0 }
         }

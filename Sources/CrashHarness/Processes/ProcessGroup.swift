@@ -78,10 +78,23 @@ final class ProcessGroup {
                 known = reports.count
                 limit = ContinuousClock.now + .seconds(120)
             }
-            guard ContinuousClock.now < limit else { throw Finding("no process makes progress") }
+            guard ContinuousClock.now < limit else { throw Finding("no process makes progress\n" + stacks()) }
             for child in children where !child.isRunning { throw Finding("a process ended by itself with status \(child.terminationStatus)") }
             usleep(2000)
         }
+    }
+
+    /// The stacks of all threads of the processes, if gdb is installed. A process group that makes no progress may not do so again.
+    private func stacks() -> String {
+        children.map { child in
+            let output = Pipe()
+            let debugger = Process()
+            debugger.executableURL = URL(fileURLWithPath: "/usr/bin/gdb")
+            debugger.arguments = ["-p", "\(child.processIdentifier)", "-batch", "-ex", "thread apply all bt"]
+            (debugger.standardOutput, debugger.standardError) = (output, FileHandle.nullDevice)
+            guard (try? debugger.run()) != nil else { return "Install gdb to see the stack of process \(child.processIdentifier)." }
+            return "process \(child.processIdentifier):\n" + String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        }.joined(separator: "\n")
     }
 
     /// Stops a process, continues it after a while, and waits until a process makes progress.

@@ -319,6 +319,7 @@ extension PersistentStoreDescription {
             HistoryRetention(
                 recordCount: $0.recordCount, unreadRecordCount: $0.unreadRecordCount, ageSeconds: $0.age / .seconds(1))
         }
+        if clockOffset != 0 { options.clock = { [clockOffset] in Date() + clockOffset } }
         options.snapshotAgeMax = snapshotAgeMax
         options.startingPoint = startingPoint
         options.retainedGenerations = retainedGenerations

@@ -69,6 +69,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var retainedGenerations = 0
     /// The minimum time for which replaced snapshots stay readable; nil for no minimum.
     public var retainedGenerationsAge: Duration?
+    /// The seconds that are added to the system's clock for the times in history. For tests of clocks that jump.
+    package var clockOffset = 0.0
 
     /// A store on disk.
     public init(url: URL) {

@@ -59,7 +59,11 @@ extension ProcessTurn {
 
     private func handOverToOthers() {
         unsafe state.isRequested = true
-        while unsafe state.phase == .held && !state.isUnused && !state.isEnding { monitor.wait(.progress) }
-        if unsafe state.phase == .held && !state.isEnding { leave() }
+        while unsafe state.phase == .held && !state.isEnding {
+            let now = MonotonicClock.nanoseconds
+            let isPausing = unsafe state.isUnused && Int(now) - Int(state.lastExit) >= Self.pauseMax
+            if unsafe state.isUnused && (isPausing || now >= state.turnEnd) { return leave() }
+            if unsafe now < state.turnEnd { monitor.wait(.progress, nanoseconds: Self.pauseMax) } else { monitor.wait(.progress) }
+        }
     }
 }

@@ -10,6 +10,8 @@
 // - Transactions and upkeep are counted as users of the turn. It is handed over only without users.
 // - A caller of `hold` is a user until it calls `release`. It may start transactions, so users enter although the turn is requested.
 // - Each thread that waited when the turn was granted uses it before it is handed over. So every change of the holder makes progress.
+// - With a thread, a process that writes without a pause keeps a requested turn until `turnEnd`: a change of the holder costs as much as some
+//   saves. A process that makes a pause hands over earlier.
 // - `takeOver` and `handOver` run with the turn and without users.
 
 import Glibc
@@ -40,12 +42,16 @@ final class ProcessTurn: Sendable {
         var isRequested = false
         /// The number of callers of `hold` that have not called `release`.
         var holds = 0
+        /// The time until which users enter although the turn is requested.
+        var turnEnd: UInt64 = 0
+        /// The time at which the last user left. Set only while the turn is requested.
+        var lastExit: UInt64 = 0
         /// True if the thread reads the commits of other processes while it waits.
         var isFollowing = false
         /// True while the thread reads commits of other processes or waits for one.
         var isListening = false
         /// True if a user may enter.
-        var isGranted: Bool { phase == .held && (!isRequested || granted > 0 || holds > 0) }
+        var isGranted: Bool { phase == .held && (!isRequested || granted > 0 || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
         /// True if no thread in this process needs the turn.
         var isUnused: Bool { users == 0 && granted == 0 }
         /// The number of failed attempts to take the turn, and the last error.
@@ -63,6 +69,11 @@ final class ProcessTurn: Sendable {
         /// Reads the commits of other processes while one of them has the turn. Returns whether there were any.
         let catchUp: @Sendable () -> Bool
     }
+
+    /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
+    private static let turnLength: UInt64 = 1_000_000
+    /// The longest time without users in this time, in nanoseconds.
+    static let pauseMax = 100_000
 
     let lock: any SharedFileLock
     let monitor = Monitor()
@@ -98,7 +109,7 @@ final class ProcessTurn: Sendable {
     /// commits of other processes.
     func enter() throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
-            if unsafe state.phase == .held, unsafe !state.isRequested || state.holds > 0, unsafe !state.isEnding, usesThread {
+            if unsafe usesThread && state.isGranted && state.granted == 0 && !state.isEnding {
                 unsafe state.users += 1
                 return
             }
@@ -149,8 +160,14 @@ final class ProcessTurn: Sendable {
             assert(unsafe state.users > 0, "A user of the turn leaves once.")
             unsafe state.users -= 1
             guard unsafe state.isUnused else { return }
-            // The last user hands over without waking the thread first.
-            if unsafe (!usesThread || state.isRequested) && state.phase == .held && !state.isEnding { leave() }
+            if unsafe (!usesThread || state.isRequested) && state.phase == .held && !state.isEnding {
+                let now = MonotonicClock.nanoseconds
+                unsafe state.lastExit = now
+                // Before the end of the turn, the thread waits for the next user.
+                if unsafe usesThread && now < state.turnEnd { return }
+                // The last user hands over without waking the thread first.
+                leave()
+            }
             monitor.signalAll(.progress)
         }
     }
@@ -213,6 +230,7 @@ final class ProcessTurn: Sendable {
         }
         unsafe state.phase = failure == nil ? .held : .away
         unsafe state.granted = unsafe failure == nil ? state.waiters : 0
+        unsafe state.turnEnd = usesThread ? MonotonicClock.nanoseconds + Self.turnLength : 0
         unsafe state.isRequested = false
         unsafe state.failure = failure
         if failure != nil { unsafe state.failures += 1 }

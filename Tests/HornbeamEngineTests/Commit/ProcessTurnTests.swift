@@ -44,6 +44,30 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
+    @Test func processesThatWriteWithoutPauseKeepARequestedTurnForSeveralTransactions() throws {
+        let locks = SharedMemoryLocks()
+        let changes = Guarded(0)
+        let turns = (0..<2).map { number in
+            let turn = ProcessTurn(locks.join("s") { true }, path: "s", usesThread: true, limit: 300_000_000_000)
+            turn.start(.init(takeOver: { changes.withLock { $0 += 1 } }, handOver: {}, catchUp: { false }), isHeld: false)
+            return turn
+        }
+        let users = 20_000
+        let failures = Guarded(0)
+        Cores.share(2) { part in
+            for _ in 0..<users {
+                do throws(EngineError) {
+                    try turns[part].enter()
+                    turns[part].exit()
+                } catch { failures.withLock { $0 += 1 } }
+            }
+        }
+        for turn in turns { #expect(turn.end() != nil) }
+        #expect(failures.withLock { $0 } == 0)
+        // The second process has to take the turn at least once.
+        #expect((2..<users / 10).contains(changes.withLock { $0 }))
+    }
+
     @Test func aHolderThatDoesNotHandOverIsNamed() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"

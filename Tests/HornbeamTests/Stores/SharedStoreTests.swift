@@ -12,13 +12,18 @@ struct SharedPair {
     let there: PersistentContainer
     let url: URL
 
-    init(_ model: ManagedObjectModel, _ classes: [ManagedObject.Type], _ configure: (inout PersistentStoreDescription) -> Void = { _ in }) throws {
+    /// `clockOffset`: the seconds by which the clock of the other process is ahead.
+    init(
+        _ model: ManagedObjectModel, _ classes: [ManagedObject.Type], clockOffset: Double = 0,
+        _ configure: (inout PersistentStoreDescription) -> Void = { _ in }
+    ) throws {
         var description = try Stack.freshDescription(.onDisk)
         description.isShared = true
         description.busyTimeout = .seconds(300)
         configure(&description)
         url = description.url
         here = try Self.open([description], model, classes)
+        description.clockOffset = clockOffset
         there = try Self.open([description], model, classes)
     }
 
@@ -156,9 +161,9 @@ struct SharedPair {
         try pair.close()
     }
 
-    @Test("HIS-2: history of all processes is in one order, with times that do not decrease, and IDs are not used twice")
-    func historyAndIdentities() throws {
-        let pair = try SharedPair(Notebook.model(), [HNote.self, HFolder.self])
+    @Test("HIS-2: history of all processes is in one order, with times that do not decrease, and IDs are not used twice", arguments: [0, -86_400, 86_400])
+    func historyAndIdentities(clockOffset: Double) throws {
+        let pair = try SharedPair(Notebook.model(), [HNote.self, HFolder.self], clockOffset: clockOffset)
         let ids = Guarded<[ManagedObjectID]>([])
         let problems = Guarded<[String]>([])
         Cores.share(4) { part in
