@@ -26,6 +26,17 @@ import Testing
         _ = try transaction.commit()
     }
 
+    /// Executes in this process what forked children execute, so that they find the metadata of all types. A child that makes metadata waits
+    /// forever if another thread of this process was making some at the fork.
+    private static let preparation = Result {
+        let folder = TemporaryFolder()
+        let engines = try (0..<2).map { _ in try Engine.open(folder.path + "/s", options: options()) }
+        for _ in 0..<3 { for engine in engines { try increment(engine) } }
+        for engine in engines { try engine.close() }
+        #expect(throws: EngineError.self) { try engines[0].begin() }
+        #expect(throws: EngineError.self) { try engines[0].refresh() }
+    }
+
     @Test("engines and their threads count without losing a commit", arguments: [(2, 1), (3, 2)])
     func enginesCount(engines count: Int, threads: Int) throws {
         let folder = TemporaryFolder()
@@ -86,6 +97,7 @@ import Testing
     }
 
     @Test func aProcessThatIsKilledFreesTheTurn() throws {
+        try Self.preparation.get()
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         for round in 1...5 as ClosedRange<UInt64> {
@@ -111,6 +123,7 @@ import Testing
 
     @Test("processes count beside this one, and are killed", arguments: [false, true])
     func processesCount(areKilled: Bool) throws {
+        try Self.preparation.get()
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         try Engine.open(path, options: Self.options()).close()
@@ -137,6 +150,7 @@ import Testing
 
     @Test("a forked child has no place in the turn, and does not keep that of its parent")
     func aForkedChildHasNoTurn() throws {
+        try Self.preparation.get()
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let parent = try Engine.open(path, options: Self.options())

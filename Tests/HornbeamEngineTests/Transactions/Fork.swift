@@ -14,11 +14,22 @@ enum Fork {
         return child
     }
 
-    /// The status of a child; −1 when it did not end by itself.
+    /// The longest life of a child, in seconds. A child can wait forever for a lock that another thread of the parent had at the fork.
+    private static let lifeMax = 240
+
+    /// The status of a child; −1 when it did not end by itself, −2 when it was killed after `lifeMax`.
     static func end(_ child: pid_t) -> Int32 {
         var status: Int32 = -1
-        guard waitpid(child, &status, 0) == child, status & 0x7F == 0 else { return -1 }
-        return status >> 8 & 0xFF
+        for _ in 0..<lifeMax * 1000 {
+            switch waitpid(child, &status, WNOHANG) {
+            case child: return status & 0x7F == 0 ? status >> 8 & 0xFF : -1
+            case 0: usleep(1000)
+            default: return -1
+            }
+        }
+        kill(child, SIGKILL)
+        waitpid(child, &status, 0)
+        return -2
     }
 
     static func run(_ body: () -> Int32) throws -> Int32 { end(try start(body)) }
