@@ -79,7 +79,7 @@ extension ManagedObjectContext {
             let answer = try await asynchronous.search(snapshot, fetch)
             guard self.edits == edits else { continue }
             note(answer.work, results: answer.rows.count, watch)
-            let objects: [Object] = try finish(FoundObjects(answer), fetch.request)
+            let objects: [Object] = try finish(FoundObjects(answer.rows), fetch.request)
             asynchronous.finish(objects.count)
             return objects
         }

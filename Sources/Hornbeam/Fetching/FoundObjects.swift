@@ -8,26 +8,29 @@ enum FoundObject {
 
 /// The results of a fetch, in order. Usually no unsaved change affects them, and they are the result set of the store.
 struct FoundObjects: RandomAccessCollection {
-    private enum Results {
-        case rows(ResultSet)
-        /// Objects with unsaved changes are among the results.
-        case mixed([FoundObject])
+    /// The result set of the store.
+    private let stored: ResultSet
+    /// The results, if objects with unsaved changes are among them; nil otherwise.
+    private let mixed: [FoundObject]?
+
+    init(_ rows: ResultSet) {
+        stored = rows
+        mixed = nil
     }
 
-    private let results: Results
-
-    init(_ answer: FetchAnswer) { results = .rows(answer.rows) }
-
-    init(_ mixed: [FoundObject]) { results = .mixed(mixed) }
+    init(_ mixed: [FoundObject]) {
+        stored = ResultSet()
+        self.mixed = mixed
+    }
 
     /// The rows, if no object with unsaved changes is among the results; nil otherwise.
-    var rows: ResultSet? { if case .rows(let rows) = results { rows } else { nil } }
+    var rows: ResultSet? { mixed == nil ? stored : nil }
+
+    /// The rows as a short list; nil for longer results, and if there are objects with unsaved changes.
+    var shortList: ResultSet.List? { mixed == nil ? stored.shortList : nil }
 
     func makeIterator() -> Iterator {
-        switch results {
-        case .rows(let rows): Iterator(rows: rows.makeIterator(), mixed: [].makeIterator())
-        case .mixed(let found): Iterator(rows: ResultSet().makeIterator(), mixed: found.makeIterator())
-        }
+        Iterator(rows: stored.makeIterator(), mixed: (mixed ?? []).makeIterator())
     }
 
     /// Iterates over the results without a search for each row.
@@ -40,17 +43,7 @@ struct FoundObjects: RandomAccessCollection {
 
     var startIndex: Int { 0 }
 
-    var endIndex: Int {
-        switch results {
-        case .rows(let rows): rows.count
-        case .mixed(let found): found.count
-        }
-    }
+    var endIndex: Int { mixed?.count ?? stored.count }
 
-    subscript(position: Int) -> FoundObject {
-        switch results {
-        case .rows(let rows): .stored(rows[position])
-        case .mixed(let found): found[position]
-        }
-    }
+    subscript(position: Int) -> FoundObject { mixed?[position] ?? .stored(stored[position]) }
 }

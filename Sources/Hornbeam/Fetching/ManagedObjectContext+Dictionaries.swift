@@ -49,7 +49,11 @@ extension ManagedObjectContext {
             try advance()
         }
         let rows = try reportingOnce(fetch.request, program) {
-            try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
+            // A custom store groups by the columns that the request names.
+            if stack.queryingStore == nil, fetch.request.sortDescriptors.isEmpty, let program = program.groupingDistinct {
+                return try groups(fetch, program, excluding: [], adding: [])
+            }
+            return try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
         }
         return (program, rows)
     }

@@ -65,7 +65,10 @@ extension ManagedObjectContext {
     }
 
     func validated(_ request: FetchDescription) throws -> ValidatedFetch {
-        try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
+        if let shape = access.recentShapes.shape(of: request) { return ValidatedFetch(request, of: shape) }
+        let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
+        if let shape = fetch.shape { access.recentShapes.add(shape) }
+        return fetch
     }
 
     func requireObjects(_ request: FetchDescription) throws {
@@ -97,6 +100,7 @@ extension ManagedObjectContext {
 
     /// Creates the objects of a fetch. Checks the type once for each class instead of once for each object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
+        if let list = found.shortList { return try objects(list, request) }
         guard let rows = found.rows else { return try found.map { try typed(object($0), request) } }
         // For an empty result, the initialiser below would write into the empty array that all threads share.
         guard !rows.isEmpty else { return [] }
@@ -118,6 +122,33 @@ extension ManagedObjectContext {
                         count += 1
                     }
                 }
+            }
+        }
+    }
+
+    /// Creates the objects of a short list, and locates the rows of new ones.
+    private func objects<Object: ManagedObject>(_ list: ResultSet.List, _ request: FetchDescription) throws -> [Object] {
+        let scope = scope(at: Int(list.entityIndex), in: list.slot)
+        let cells = list.hints == nil && request.includesPropertyValues ? try scope.readingCells() : nil
+        return unsafe try Array(unsafeUninitializedCapacity: list.keys.count) { objects, count in
+            var known: ManagedObject.Type?
+            for position in list.keys.indices {
+                let key = list.keys[position]
+                let object: ManagedObject
+                if let registered = registry[key] {
+                    object = registered
+                } else {
+                    let local = StoreSlot.local(key)
+                    var hint = list.hints?[position] ?? RowHint()
+                    if let cells { _ = try cells.find(local, &hint) }
+                    object = makeFault(scope, key: local, hint: hint)
+                }
+                if type(of: object) != known {
+                    _ = try typed(object, request) as Object
+                    known = type(of: object)
+                }
+                unsafe objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
+                count += 1
             }
         }
     }

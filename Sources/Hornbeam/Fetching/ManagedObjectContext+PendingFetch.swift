@@ -76,11 +76,11 @@ extension ManagedObjectContext {
         if let store = stack.queryingStore {
             let found = try store.answer(fetch, excluding: keys)
             try advance()
-            if let found { return FoundObjects(try readingSnapshot().part(.first).answer(found)) }
+            if let found { return FoundObjects(try readingSnapshot().part(.first).answer(found).rows) }
         }
         let answer = try readingSnapshot().fetch(fetch, excluding: keys)
         note(answer.work, results: answer.rows.count, watch)
-        return FoundObjects(answer)
+        return FoundObjects(answer.rows)
     }
 
     /// Converts the parent's result to an object of this context.

@@ -270,6 +270,16 @@ struct SlottedNode {
         return own < other ? -1 : own > other ? 1 : 0
     }
 
+    /// True if key `i` begins with the given bytes.
+    func key(_ i: Int, startsWith start: Bytes) -> Bool {
+        let prefixLength = page.prefixLength
+        if start.count <= prefixLength { return start.compare(prefix.prefix(start.count)) == 0 }
+        guard sharesPrefix(start) else { return false }
+        let rest = start.dropFirst(prefixLength)
+        guard restLength(i) >= rest.count, (head(i) ^ rest.head) >> UInt64(64 - 8 * min(rest.count, 8)) == 0 else { return false }
+        return rest.count <= 8 || tail(i).prefix(rest.count - 8).compare(rest.dropFirst(8)) == 0
+    }
+
     /// The index of the link in an inner node under which `key` belongs.
     func childIndex(for key: Bytes) -> Int {
         let (index, found) = lowerBound(key, from: 1)

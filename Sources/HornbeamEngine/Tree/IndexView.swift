@@ -136,6 +136,27 @@ package struct IndexView: Sendable {
         return suffixes
     }
 
+    /// The last eight bytes of the first keys with a prefix, as `suffixes(in:)` returns them for the range of these keys. Usually all of them are in
+    /// one leaf, which is then searched once and without the end of the range.
+    package func suffixes(startingWith prefix: [UInt8], most: Int) throws(EngineError) -> [UInt64] {
+        var suffixes: [UInt64] = []
+        guard most > 0, !root.reference.isEmpty else { return suffixes }
+        let isComplete = try prefix.withBorrowedBytes { prefix throws(EngineError) in
+            try root.reading { () throws(EngineError) in
+                let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: prefix) }))
+                var i = leaf.lowerBound(prefix).index
+                while i < leaf.count, suffixes.count < most {
+                    guard leaf.key(i, startsWith: prefix) else { return true }
+                    guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
+                    suffixes.append(leaf.keySuffix(i))
+                    i += 1
+                }
+                return suffixes.count == most
+            }
+        }
+        return isComplete ? suffixes : try self.suffixes(in: KeyRange(prefix: prefix), most: most)
+    }
+
     private static func tooShort(_ length: Int) -> EngineError {
         EngineError(.damaged, "An index entry has a key of \(length) bytes where 8 are needed.")
     }

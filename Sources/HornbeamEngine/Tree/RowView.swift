@@ -130,7 +130,7 @@ package struct RowView {
     /// The row's key.
     package var key: UInt64 { leaf.key(slot) }
 
-    @inlinable package func isNull(_ column: Int) -> Bool {
+    @inlinable @inline(__always) package func isNull(_ column: Int) -> Bool {
         let c = unsafe leaf.columns[column]
         if c.isAbsent { return leaf.fill(column) == nil }
         return bit(bitmap: c.nullBitmap)

@@ -89,6 +89,20 @@ package enum TextCell: Sendable {
         return isThere
     }
 
+    /// Finds the row of a key and calls `body` with it; false if there is no row. Sets the location. Most rows are found by the leaf hint cache, without
+    /// a descent.
+    package func readRow(
+        _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
+    ) throws(EngineError) -> Bool {
+        guard try find(key, at: &location) else { return false }
+        if let done = withRow(at: location, { row in Result { () throws(EngineError) in try body(row) } }) {
+            try done.get()
+            return true
+        }
+        try view.readRow(key, at: &location, body)
+        return true
+    }
+
     /// Finds a row by pages in memory only. Nil if a page on the path is not in memory or is not as expected; the caller then uses the view.
     @inline(__always)
     private func findInMemory(_ key: UInt64, at location: inout RowLocation) -> Bool? {
@@ -191,9 +205,22 @@ package enum TextCell: Sendable {
         return withRow(at: location) { row in
             if location.hasNeighbours { row.fetchNeighbour(column) }
             guard !row.isNull(column), let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) else { return nil }
-            if !location.hasNeighbours { unsafe learn(column, row, bytes) }
-            return unsafe String(decoding: bytes, as: UTF8.self)
+            if !location.hasNeighbours, row.slot % TextOffsetPredictor.rowsPerLesson == 0 { unsafe learn(column, row, bytes) }
+            return unsafe TableCells.text(bytes)
         } ?? nil
+    }
+
+    /// The longest text in bytes that a `String` contains without an allocation.
+    private static let smallTextMax = 15
+
+    /// The bytes as a text; invalid UTF-8 is repaired. A short text is written in place, which takes a third of the instructions of decoding.
+    @inline(__always)
+    private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        guard bytes.count <= smallTextMax else { return unsafe String(decoding: bytes, as: UTF8.self) }
+        return unsafe String(unsafeUninitializedCapacity: smallTextMax) { buffer in
+            unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: bytes)
+            return bytes.count
+        }
     }
 
     /// Updates the prediction with the offset of a text.

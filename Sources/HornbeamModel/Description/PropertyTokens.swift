@@ -18,6 +18,8 @@ public protocol PropertyToken: Sendable {
 public struct Attribute<Value: AttributeValue>: PropertyToken {
     public let name: String
     @usableFromInline package let nameID: PropertyNameID
+    /// The key path of the attribute, made once for all predicates.
+    let keyPath: FetchExpression.Node
     private let description: Boxed<AttributeDescription>
     private let isUnique: Bool
     private let isIndexed: Bool
@@ -25,6 +27,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     package init(describing description: AttributeDescription, unique: Bool, indexed: Bool) {
         name = description.name
         nameID = PropertyNameID(description.name)
+        keyPath = .keyPath(description.name)
         self.description = Boxed(description)
         isUnique = unique
         isIndexed = indexed

@@ -19,7 +19,7 @@ package final class RequestShape: Sendable {
         self.entity = entity
     }
 
-    /// True for a request of this shape. The other request must have a shape.
+    /// True for a request of this shape.
     fileprivate func isShape(of other: FetchDescription) -> Bool {
         guard settings.hasSettings(of: other), settings.entityName == other.entityName, settings.sortDescriptors == other.sortDescriptors
         else { return false }
@@ -45,6 +45,30 @@ package final class RequestShapes: Sendable {
 
     fileprivate func add(_ shape: RequestShape, _ hash: UInt64) {
         slots.withLock { $0[Int(hash % Self.slotCount)] = shape }
+    }
+}
+
+/// The shapes of the last valid requests of one context. A request of one of them needs neither a hash nor a lock.
+package struct RecentShapes {
+    private static let countMax = 4
+    /// The shapes that were found often are at the beginning.
+    private var shapes: [RequestShape] = []
+
+    package init() {}
+
+    /// The shape of a request; nil if it is not among the last ones.
+    package mutating func shape(of request: FetchDescription) -> RequestShape? {
+        for place in shapes.indices where shapes[place].isShape(of: request) {
+            let shape = shapes[place]
+            if place > 0 { shapes.swapAt(place, place - 1) }
+            return shape
+        }
+        return nil
+    }
+
+    package mutating func add(_ shape: RequestShape) {
+        if shapes.count == Self.countMax { shapes.removeLast() }
+        shapes.append(shape)
     }
 }
 
@@ -98,6 +122,7 @@ extension FetchDescription {
             && includesPropertyValues == other.includesPropertyValues && returnsObjectsAsFaults == other.returnsObjectsAsFaults
             && includesPendingChanges == other.includesPendingChanges
             && shouldRefreshRefetchedObjects == other.shouldRefreshRefetchedObjects
+            && returnsDistinctResults == other.returnsDistinctResults && isPlain && other.isPlain
     }
 
     /// Calls `body` with the position and the constant of each condition of a request whose predicate is a comparison or an AND of comparisons,

@@ -21,7 +21,7 @@ package struct ValidatedFetch: Sendable {
     }
 
     /// A request whose shape was validated.
-    init(_ request: FetchDescription, of shape: RequestShape) {
+    package init(_ request: FetchDescription, of shape: RequestShape) {
         self.request = request
         self.shape = shape
         entity = shape.entity

@@ -63,6 +63,33 @@ import Testing
         }
     }
 
+    @Test("keys with a prefix are those of the prefix's range, for prefixes of every length", arguments: [0, 1, 2, 7, 8, 9, 20])
+    func everyPrefix(start: Int) throws {
+        let store = try TestStore(pageSize: 512)
+        // Groups of keys with equal second bytes, of one to a hundred keys: within a leaf and over several.
+        let firstBytes: [UInt64] = [0, 1, 2, 255]
+        let numbers = (0..<400).map { (number: Int) -> UInt64 in
+            let middle: UInt64 = number % 100 == 3 ? 77 : UInt64(number)
+            return firstBytes[number % 4] << 56 | middle << 20 | UInt64(number)
+        }.sorted()
+        let tree = try store.write { transaction in
+            let tree = try transaction.createIndex(named: "t")
+            for number in numbers { try transaction.put(Self.key(number, start: start) + Self.key(number, start: 0), [], in: tree) }
+            return tree
+        }
+        let view = try store.engine.snapshot().index(tree)
+        for number in numbers + [3 << 56, 77 << 20] {
+            let key = Self.key(number, start: start) + Self.key(number, start: 0)
+            for length in 0...key.count {
+                let prefix = Array(key[..<length])
+                let wanted = try view.suffixes(in: KeyRange(prefix: prefix), most: .max)
+                for most in [0, 1, 5, Int.max] {
+                    #expect(try view.suffixes(startingWith: prefix, most: most) == Array(wanted.prefix(most)), "\(prefix), at most \(most)")
+                }
+            }
+        }
+    }
+
     @Test("a key that is too short is damage, not a trap")
     func shortKeys() throws {
         let store = try TestStore()
@@ -75,5 +102,7 @@ import Testing
             try store.engine.snapshot().index(tree).forEachSuffix(in: KeyRange()) { _ throws(EngineError) in true }
         }
         #expect(error?.message == "An index entry has a key of 3 bytes where 8 are needed.")
+        let other = #expect(throws: EngineError.self) { try store.engine.snapshot().index(tree).suffixes(startingWith: [1, 2], most: 1) }
+        #expect(other?.message == "An index entry has a key of 3 bytes where 8 are needed.")
     }
 }

@@ -52,6 +52,35 @@ import Testing
         #expect(text(whole) == ["hired: nil, isActive: true, name: \"e1\", salary: 100"])
     }
 
+    @Test("FET-13: distinct dictionaries without an order are the first of equal ones in the order of objects, beside unsaved changes too",
+          arguments: Setting.saved)
+    func distinctInOrderOfObjects(setting: Setting) throws {
+        let (_, context) = try stack(setting)
+        let expressions = ["length:(name)", "salary", "salary * 2", "projects.@count", "department.name", "isActive"]
+        for isChanged in [false, true] {
+            if isChanged {
+                context.employee("another", salary: 100)
+                for employee in try context.fetch(FetchRequest<Employee>().where("salary == 300")) { employee.salary = 200 }
+            }
+            for first in ["department", "isActive", "salary", "hired", "department.name"] {
+                for second in expressions {
+                    let request = try FetchRequest<Employee>().selecting(.property(first), .expression("n", second))
+                    let all = try context.fetch(request)
+                    var seen: Set<[String: PropertyValue]> = []
+                    let wanted = all.filter { seen.insert($0).inserted }
+                    let title: Comment = "\(first), \(second), changed: \(isChanged)"
+                    #expect(try context.fetch(request.distinct()) == wanted, title)
+                    #expect(try context.count(request.distinct()) == wanted.count, title)
+                    #expect(try context.fetch(request.distinct().offset(1).limit(3)) == Array(wanted.dropFirst().prefix(3)), title)
+                }
+                let single = FetchRequest<Employee>().selecting(.property(first))
+                var seen: Set<[String: PropertyValue]> = []
+                let wanted = try context.fetch(single).filter { seen.insert($0).inserted }
+                #expect(try context.fetch(single.distinct()) == wanted, "\(first)")
+            }
+        }
+    }
+
     @Test("FET-13: distinct dictionaries come once, before offset and limit", arguments: Setting.saved)
     func distinct(setting: Setting) throws {
         let (_, context) = try stack(setting)

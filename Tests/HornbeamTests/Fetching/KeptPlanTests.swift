@@ -26,6 +26,11 @@ struct KeptPlanTests {
             }
             Entity("Special", parent: "Item") { Attribute("flag", .boolean, optional: true) }
             Entity("Other", parent: "Base") { Attribute("ratio", .double, optional: true, indexed: true) }
+            // Without subentities: the entries of its indexes are the objects of one table.
+            Entity("Plain") {
+                Attribute("title", .string, optional: true, indexed: true)
+                Attribute("rank", .integer32, optional: true, indexed: true)
+            }
         }
     }
 
@@ -55,18 +60,18 @@ struct KeptPlanTests {
             for _ in 0 ..< number(1 ..< 6) {
                 switch number(0 ..< 8) {
                 case 0 ..< 4:
-                    let name = pick(["Item", "Item", "Special", "Other"])
+                    let name = pick(["Item", "Item", "Special", "Other", "Plain", "Plain"])
                     let object = try context.insert(entityNamed: name)
                     try object.setValue(text(), forKey: "title")
                     try object.setValue(rank(), forKey: "rank")
-                    guard name != "Other" else { continue }
+                    guard name != "Other", name != "Plain" else { continue }
                     lastCode += 1
                     try object.setValue(number(0 ..< 3) == 0 ? .null : .string("c\(lastCode)"), forKey: "code")
                     try object.setValue(text(), forKey: "note")
                     let living = groups.filter { !$0.isDeleted && $0.managedObjectContext != nil }
                     if !living.isEmpty, number(0 ..< 4) > 0 { try object.setValue(pick(living), forKey: "group") }
                 default:
-                    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: pick(["Base", "Group"])))
+                    let all = try context.fetch(FetchRequest<ManagedObject>(entityName: pick(["Base", "Group", "Plain"])))
                     guard !all.isEmpty else { continue }
                     let object = pick(all)
                     if number(0 ..< 4) == 0, object.entity.name != "Group" || all.count > 3 {
@@ -127,7 +132,7 @@ struct KeptPlanTests {
         /// A request with random constants, whose other parts are those of a template.
         mutating func request(_ context: ManagedObjectContext, template: UInt64) throws -> FetchRequest<ManagedObject> {
             var shape = SeededGenerator(state: template)
-            let entity = ["Item", "Item", "Base"].randomElement(using: &shape)!
+            let entity = ["Item", "Item", "Base", "Plain", "Plain"].randomElement(using: &shape)!
             var request = FetchRequest<ManagedObject>(entityName: entity)
             for _ in 0 ..< [0, 1, 1, 2, 2, 3].randomElement(using: &shape)! { request = request.where(try condition(entity, context, &shape)) }
             let sorts = [[], [], ["title"], ["rank"], ["rank", "title"]] + (entity == "Item" ? [["group.name"], ["note", "rank"]] : [])
@@ -166,7 +171,7 @@ struct KeptPlanTests {
             if round.number(0 ..< 4) == 0 { try round.change(context) }
             if round.number(0 ..< 6) == 0 { try round.change(other); try other.save() }
             if round.number(0 ..< 3) == 0 { try context.save() }
-            let request = try round.request(context, template: seed * 100 + UInt64(round.number(0 ..< 16)))
+            let request = try round.request(context, template: seed * 100 + UInt64(round.number(0 ..< 20)))
             let fresh = planned(request)
             let wanted = try context.fetchIDs(fresh)
             let title: Comment = "seed \(seed), round \(number): \(request.untyped)"
@@ -192,6 +197,61 @@ struct KeptPlanTests {
             #expect(try context.count(request.where("title == %@ AND rank >= 0", title)) == count)
             #expect(try context.fetch(request.where("title == %@ AND rank < 1500", title)).count == min(count, count == 1 ? 1 : 1350))
             #expect(try context.fetch(request.where("title == %@", title).sorted(by: "rank").limit(2)).count == min(count, 2))
+        }
+    }
+
+    @Test("FET-3: pages of one entity in the order of an index agree with new plans: with further conditions, long texts, and windows")
+    func pagesAgreeWithNewOnes() throws {
+        let stack = try Stack(.inMemory, Self.model())
+        let (context, other) = (stack.newContext(), stack.newContext())
+        var round = Round(random: SeededGenerator(state: 7))
+        for number in 0 ..< 2000 {
+            let object = try other.insert(entityNamed: "Plain")
+            try object.setValue("t\(round.number(0 ..< 400))", forKey: "title")
+            try object.setValue(number % 7, forKey: "rank")
+        }
+        try other.save()
+        for step in 0 ..< 120 {
+            if step == 60 {
+                // The index then contains a truncated key, and has no longer the order of the values.
+                let object = try other.insert(entityNamed: "Plain")
+                try object.setValue("t2" + String(repeating: "x", count: 2000), forKey: "title")
+                try other.save()
+            }
+            let (text, rank) = ("t\(round.number(0 ..< 500))", round.number(-1 ..< 9))
+            let page = FetchRequest<ManagedObject>(entityName: "Plain").sorted(by: "title").limit([1, 50, 100][step % 3])
+            for request in try [
+                page.where("title >= %@", text), page.where("title >= %@ AND title < 't3'", text),
+                page.where("title > %@ AND rank > %d", text, rank), page.where("title >= %@ AND rank == %d", text, rank),
+                FetchRequest<ManagedObject>(entityName: "Plain").where("title == %@ AND rank < %d", text, rank),
+            ] {
+                let wanted = try context.fetchIDs(planned(request))
+                #expect(try context.fetch(request).map(\.objectID) == wanted, "step \(step): \(request.untyped)")
+                #expect(try context.fetchIDs(request) == wanted, "step \(step): \(request.untyped)")
+                #expect(try context.count(request) == wanted.count, "step \(step): \(request.untyped)")
+            }
+        }
+    }
+
+    @Test("FET-2: requests of more shapes than a context remembers find their own plans")
+    func manyShapesAlternate() throws {
+        let stack = try Stack(.inMemory, Self.model())
+        let context = stack.newContext()
+        for number in 0 ..< 100 {
+            let object = try context.insert(entityNamed: "Plain")
+            try object.setValue("t\(number)", forKey: "title")
+            try object.setValue(number, forKey: "rank")
+        }
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Plain")
+        for number in 0 ..< 50 {
+            #expect(try context.fetch(request.where("title == %@", "t\(number)")).count == 1)
+            #expect(try context.fetch(request.where("rank == %d", number)).count == 1)
+            #expect(try context.fetch(request.where("rank > %d", number)).count == 99 - number)
+            #expect(try context.fetch(request.where("rank > %d", number).limit(3)).count == 3)
+            #expect(try context.fetch(request.where("rank != %d", number)).count == 99)
+            #expect(try context.fetch(request.where("title == %@ AND rank == %d", "t\(number)", number)).count == 1)
+            #expect(try context.fetch(request.where("title == %@ OR rank == %d", "t\(number)", number + 1)).count == 2)
         }
     }
 

@@ -57,7 +57,7 @@ extension PredicateOperand {
 }
 
 extension Attribute: PredicateOperand {
-    public var operand: PredicateSide { PredicateSide(.keyPath(name)) }
+    public var operand: PredicateSide { PredicateSide(keyPath) }
 }
 
 extension AttributeValue {

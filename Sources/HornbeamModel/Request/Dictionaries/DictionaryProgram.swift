@@ -11,10 +11,10 @@ package struct DictionaryProgram: Sendable {
     /// The values that are read from each object.
     package let inputs: [Node]
     /// The inputs by which objects are grouped.
-    package let grouping: [Int]
+    package private(set) var grouping: [Int]
     package let totals: [Total]
     /// False when each object becomes one dictionary: column i is input i.
-    package let isGrouped: Bool
+    package private(set) var isGrouped: Bool
     /// True when equal dictionaries are returned only once.
     package let isDistinct: Bool
     let columns: [Column]
@@ -74,6 +74,16 @@ package struct DictionaryProgram: Sendable {
 
     /// True when order and window apply to the dictionaries, so that the fetch of the objects cannot apply them.
     package var windowAppliesToDictionaries: Bool { isGrouped || isDistinct || orderAppliesToDictionaries }
+
+    /// For distinct dictionaries in the order of their objects: a program that groups the objects by all columns. It has the same result, and equal
+    /// objects are found without a dictionary for each.
+    package var groupingDistinct: DictionaryProgram? {
+        guard isDistinct, !isGrouped, sorts.isEmpty, inputs.count == columns.count else { return nil }
+        var program = self
+        program.isGrouped = true
+        program.grouping = Array(inputs.indices)
+        return program
+    }
 
     /// True when the order uses computed values, so that the fetch of the objects needs no order.
     package var orderAppliesToDictionaries: Bool { !sorts.isEmpty }

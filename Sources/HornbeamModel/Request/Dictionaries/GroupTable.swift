@@ -77,8 +77,7 @@ package struct GroupTable {
 
     private func values(of slot: Int) -> GroupValues {
         let totals = totals[slot * emptyTotals.count ..< (slot + 1) * emptyTotals.count].map(\.result)
-        let inputs = Dictionary(zip(program.grouping, keys[slot]), uniquingKeysWith: { first, _ in first })
-        return GroupValues(inputs: inputs, totals: totals)
+        return GroupValues(grouping: program.grouping, inputs: keys[slot], totals: totals)
     }
 }
 
@@ -92,12 +91,17 @@ extension PropertyValue {
 
 /// The values of one group, or of one object.
 struct GroupValues {
-    var inputs: [Int: PropertyValue]
-    var totals: [PropertyValue]
+    /// The numbers of the grouped inputs, and their values.
+    let grouping: [Int]
+    let inputs: [PropertyValue]
+    let totals: [PropertyValue]
+
+    /// The value of an input; null if the objects are not grouped by it.
+    func value(ofInput input: Int) -> PropertyValue { grouping.firstIndex(of: input).map { inputs[$0] } ?? .null }
 
     var variables: [String: PropertyValue] {
         var variables: [String: PropertyValue] = [:]
-        for (input, value) in inputs { variables[DictionaryProgram.name(ofInput: input)] = value }
+        for (input, value) in zip(grouping, inputs).reversed() { variables[DictionaryProgram.name(ofInput: input)] = value }
         for (total, value) in totals.enumerated() { variables[DictionaryProgram.name(ofTotal: total)] = value }
         return variables
     }
@@ -168,7 +172,7 @@ extension DictionaryProgram {
 
     private func value(of formula: Formula, _ values: GroupValues) throws -> PropertyValue {
         switch formula {
-        case .input(let input): values.inputs[input] ?? .null
+        case .input(let input): values.value(ofInput: input)
         case .total(let total): values.totals[total]
         case .computed(let expression):
             try expression.value(with: .null, variables: values.variables).propertyValue ?? .null

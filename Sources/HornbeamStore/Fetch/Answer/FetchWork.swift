@@ -6,6 +6,7 @@ package struct FetchWork: Sendable {
     private enum Executed {
         case nothing
         indirect case plan(FetchPlan)
+        indirect case kept(KeptPlan, FetchDescription, StoreSnapshot, entries: Int)
         case lookUp(DirectLookup)
     }
 
@@ -26,6 +27,12 @@ package struct FetchWork: Sendable {
 
     init(_ lookUp: DirectLookup) { executed = .lookUp(lookUp) }
 
+    /// The work of a kept plan that was executed without a plan of its own. Few callers read the plan, which is bound for them.
+    init(_ kept: KeptPlan, for request: FetchDescription, in snapshot: StoreSnapshot, entries: Int, rowsRead: Int) {
+        executed = .kept(kept, request, snapshot, entries: entries)
+        self.rowsRead = rowsRead
+    }
+
     init(_ execution: FetchExecution) {
         executed = .plan(execution.plan)
         rowsRead = execution.rowsRead + execution.context.rowsRead
@@ -33,7 +40,16 @@ package struct FetchWork: Sendable {
     }
 
     /// The executed plan; nil for a direct lookup.
-    var plan: FetchPlan? { if case .plan(let plan) = executed { plan } else { nil } }
+    var plan: FetchPlan? {
+        switch executed {
+        case .plan(let plan): return plan
+        case .kept(let kept, let request, let snapshot, let entries):
+            var plan = try? kept.bound(to: request, in: snapshot)
+            plan?.choice.entries = entries
+            return plan
+        case .nothing, .lookUp: return nil
+        }
+    }
 
     /// For dictionary results: the request for the objects and the program that makes the dictionaries.
     package var dictionaries: (request: FetchDescription, program: DictionaryProgram)? {
@@ -58,7 +74,7 @@ package struct FetchWork: Sendable {
         var text: Plan
         switch executed {
         case .nothing: text = Plan()
-        case .plan(let plan): text = plan.description(showsValues: showsValues)
+        case .plan, .kept: text = plan?.description(showsValues: showsValues) ?? Plan()
         case .lookUp(let lookUp): text = lookUp.plan
         }
         if let (request, program) = dictionaries { text.dictionaries = program.steps(of: request, showsValues: showsValues) }

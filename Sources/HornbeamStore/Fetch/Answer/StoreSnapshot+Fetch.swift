@@ -12,9 +12,20 @@ extension StoreSnapshot {
     package func fetch(
         _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
-        var answer = try fetchByKeptPlan(fetch, excluding, control) ?? fetchByNewPlan(fetch, excluding, control)
-        if fetch.request.resultType == .objects, fetch.request.includesPropertyValues { try answer.rows.locate(in: self) }
+        if var answer = try fetchByKeptPlan(fetch, excluding, control) {
+            try locate(&answer.rows, of: fetch, excluding)
+            return answer
+        }
+        var answer = try fetchByNewPlan(fetch, excluding, control)
+        try locate(&answer.rows, of: fetch, excluding)
         return answer
+    }
+
+    /// Locates the rows of a short result. The context itself locates those of a plain list when it makes their objects, unless it inserts changed
+    /// objects between them.
+    private func locate(_ rows: inout ResultSet, of fetch: ValidatedFetch, _ excluding: Set<UInt64>) throws {
+        guard !rows.isPlainList || !excluding.isEmpty, fetch.request.resultType == .objects, fetch.request.includesPropertyValues else { return }
+        try rows.locate(in: self)
     }
 
     private func fetchByNewPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>, _ control: FetchControl?) throws -> FetchAnswer {

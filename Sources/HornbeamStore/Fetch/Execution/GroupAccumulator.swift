@@ -2,13 +2,18 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 /// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
-/// or of texts is grouped, the group of a row is found by the cell.
+/// or of texts is grouped, the group of a row is found by the cell. Two numbers or references are found by the pair, and the value at the end of a
+/// path by the first object on the path.
 final class GroupAccumulator {
     private(set) var groups: GroupTable
     private let reader: DictionaryInputReader
-    /// Groups by cell, for a single grouped column of fixed width.
+    /// Groups by cell, for a single grouped column of fixed width or the first column of a single path.
     private var slotsByCell: [UInt64: Int] = [:]
     private var slotOfNull: Int?
+    /// The last destination of the first column of a single path, and its group. Rows of one owner are often adjacent.
+    private var lastTarget: (key: UInt64, slot: Int)?
+    /// Groups by two numbers or references.
+    private var slotsByPair: [NumberPair: Int] = [:]
     /// Groups by the bytes of a text, for a single grouped column of texts.
     private var slotsByText = TextSlots()
 
@@ -89,6 +94,25 @@ final class GroupAccumulator {
             if let width = column.type.cellWidth { return try slot(row, column, width) }
             if column.type == .string, !row.isNull(column.column) { return try slot(row, ofText: column) }
         }
+        if program.grouping.count == 1, case .path(let column, _, _) = sources[program.grouping[0]], !row.isNull(column.column) {
+            return try slot(row, key, table, sources, ofPathFrom: column)
+        }
+        if program.grouping.count == 2, let first = try reader.number(sources[program.grouping[0]], row, key),
+            let second = try reader.number(sources[program.grouping[1]], row, key)
+        {
+            let pair = NumberPair(first: first.bits, second: second.bits, nulls: (first.isNull ? 1 : 0) + (second.isNull ? 2 : 0))
+            if let known = slotsByPair[pair] { return known }
+            let slot = try newSlot(row, key, table, sources)
+            slotsByPair[pair] = slot
+            return slot
+        }
+        return try newSlot(row, key, table, sources)
+    }
+
+    /// The group of a row by its values.
+    private func newSlot(
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram]
+    ) throws(EngineError) -> Int {
         var values: [PropertyValue] = []
         for input in program.grouping { values.append(try reader.value(sources[input], row, key, table).groupingForm) }
         return groups.slot(for: values)
@@ -100,6 +124,17 @@ final class GroupAccumulator {
         if let known = isNull ? slotOfNull : slotsByCell[cell] { return known }
         let slot = groups.slot(for: [try reader.cell(column, row).groupingForm])
         if isNull { slotOfNull = slot } else { slotsByCell[cell] = slot }
+        return slot
+    }
+
+    private func slot(
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram], ofPathFrom column: StoredColumn
+    ) throws(EngineError) -> Int {
+        let target = row.load(column.column, as: UInt64.self)
+        if let lastTarget, lastTarget.key == target { return lastTarget.slot }
+        let slot = if let known = slotsByCell[target] { known } else { try newSlot(row, key, table, sources) }
+        slotsByCell[target] = slot
+        lastTarget = (target, slot)
         return slot
     }
 
@@ -160,6 +195,13 @@ final class GroupAccumulator {
     }
 }
 
+/// Two numbers or references, of which each may be null.
+private struct NumberPair: Hashable {
+    let first: UInt64
+    let second: UInt64
+    let nulls: UInt8
+}
+
 /// The groups of some texts, found by the bytes of the text. A text replaces another one with the same place.
 private struct TextSlots {
     private static let placeCount = 64
@@ -195,26 +237,6 @@ extension ColumnProgram {
 
 extension CellType {
     var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
-
-    /// The width of cells of at most eight bytes that are equal if and only if their values are equal; nil for other types. Doubles have two zeros, so they are
-    /// excluded.
-    fileprivate var cellWidth: Int? {
-        switch self {
-        case .int16: 2
-        case .int32: 4
-        case .int64, .reference: 8
-        case .bool: 0
-        default: nil
-        }
-    }
-}
-
-extension StoredColumn {
-    fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
-        if width == 0 { return row.bit(column) ? 1 : 0 }
-        // An object key is unique over all entities, so it identifies the destination without the entity number.
-        return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
-    }
 }
 
 /// A changed object that takes part in groups: its key, and the inputs of the program.

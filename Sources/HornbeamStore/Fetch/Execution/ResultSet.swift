@@ -27,18 +27,22 @@ package struct ResultSet: Sendable {
         /// The position of the leaf's bitmap in `words`, and its length.
         var wordsStart = 0
         var wordCount = 0
-        /// The position of the leaf's keys in `sparseKeys`; nil when the keys are consecutive, so that the bitmap determines them.
+        /// The position of the leaf's keys in `keys`; nil when the keys are consecutive, so that the bitmap determines them.
         var keysStart: Int?
     }
 
     private(set) var leaves: [Leaf] = []
     private var words: [UInt64] = []
-    private var sparseKeys: [UInt64] = []
-    private var references: [ObjectReference] = []
+    /// The keys of the list, or those of the leaves that list their keys.
+    private(set) var keys: [UInt64] = []
+    /// The entity of the listed rows, if there is only one.
+    private(set) var listedEntity: Int32 = -1
+    /// The entity of each listed row; empty if there is only one.
+    private(set) var listedEntities: [Int32] = []
     /// The hints of the listed rows; either for all rows or for none.
-    private var hints: [RowHint] = []
+    var hints: [RowHint] = []
     /// Rows at the beginning that are not part of the result set.
-    fileprivate var skipped = 0
+    private(set) var skipped = 0
     package private(set) var count = 0
 
     package init() {}
@@ -46,9 +50,18 @@ package struct ResultSet: Sendable {
     /// Makes a list of rows, with hints for all of them or for none.
     init(_ references: [ObjectReference], _ hints: [RowHint] = []) {
         precondition(hints.isEmpty || hints.count == references.count, "Either all rows have hints or none.")
-        self.references = references
+        keys.reserveCapacity(references.count)
+        for reference in references { list(reference) }
         self.hints = hints
-        count = references.count
+    }
+
+    /// Makes a list of rows of one entity, with hints for all of them or for none.
+    init(_ keys: [UInt64], of entityIndex: Int32, _ hints: [RowHint] = []) {
+        precondition(hints.isEmpty || hints.count == keys.count, "Either all rows have hints or none.")
+        self.keys = keys
+        listedEntity = entityIndex
+        self.hints = hints
+        count = keys.count
     }
 
     // MARK: Adding rows
@@ -63,9 +76,9 @@ package struct ResultSet: Sendable {
             wordCount: selection.words.count)
         words.append(contentsOf: selection.words)
         if leaf.key(leaf.count - 1) - firstKey != UInt64(leaf.count - 1) {
-            added.keysStart = sparseKeys.count
+            added.keysStart = keys.count
             _ = selection.forEach { slot in
-                sparseKeys.append(leaf.key(slot))
+                keys.append(leaf.key(slot))
                 return true
             }
         }
@@ -75,16 +88,27 @@ package struct ResultSet: Sendable {
 
     /// Adds one row.
     mutating func append(_ reference: ObjectReference, _ hint: RowHint?) {
-        references.append(reference)
+        list(reference)
         if let hint { hints.append(hint) }
+    }
+
+    private mutating func list(_ reference: ObjectReference) {
+        if keys.isEmpty { listedEntity = reference.entityIndex }
+        if reference.entityIndex != listedEntity, listedEntities.isEmpty {
+            listedEntities = [Int32](repeating: listedEntity, count: keys.count)
+        }
+        keys.append(reference.key)
+        if !listedEntities.isEmpty { listedEntities.append(reference.entityIndex) }
         count += 1
     }
 
     /// Adds rows of one entity without hints.
     mutating func append(_ keys: [UInt64], _ entityIndex: Int32) {
-        references.reserveCapacity(references.count + keys.count)
-        for key in keys { references.append(ObjectReference(entityIndex: entityIndex, key: key)) }
-        count += keys.count
+        if self.keys.isEmpty {
+            self = ResultSet(keys, of: entityIndex)
+        } else {
+            for key in keys { list(ObjectReference(entityIndex: entityIndex, key: key)) }
+        }
     }
 
     /// Appends another result set of the same form.
@@ -93,19 +117,22 @@ package struct ResultSet: Sendable {
             var moved = leaf
             moved.start += count
             moved.wordsStart += words.count
-            if let keysStart = leaf.keysStart { moved.keysStart = keysStart + sparseKeys.count }
+            if let keysStart = leaf.keysStart { moved.keysStart = keysStart + keys.count }
             leaves.append(moved)
         }
         words += other.words
-        sparseKeys += other.sparseKeys
-        references += other.references
         hints += other.hints
-        count += other.count
+        if leaves.isEmpty {
+            for position in other.keys.indices { list(other.reference(position)) }
+        } else {
+            keys += other.keys
+            count += other.count
+        }
     }
 
     /// Removes the hints if some rows have none.
     mutating func dropPartialHints() {
-        if hints.count != references.count { hints = [] }
+        if leaves.isEmpty, hints.count != keys.count { hints = [] }
     }
 
     /// Removes the rows outside a range.
@@ -118,8 +145,7 @@ package struct ResultSet: Sendable {
     /// Adds the slot of a store in a stack to the keys of the rows.
     mutating func move(to slot: StoreSlot) {
         for index in leaves.indices { leaves[index].firstKey |= slot.bits }
-        for index in sparseKeys.indices { sparseKeys[index] |= slot.bits }
-        for index in references.indices { references[index] = references[index].inSlot(slot) }
+        for index in keys.indices { keys[index] |= slot.bits }
     }
 
     /// Sorts the rows by key, because rows of several tables arrive table by table.
@@ -133,7 +159,7 @@ package struct ResultSet: Sendable {
     private var isAscending: Bool {
         // The leaves of one table are already in order.
         if let first = leaves.first { return leaves.allSatisfy { $0.entityIndex == first.entityIndex } }
-        return zip(references, references.dropFirst()).allSatisfy { $0.key < $1.key }
+        return zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }
     }
 }
 
@@ -181,12 +207,17 @@ extension ResultSet: RandomAccessCollection {
     fileprivate func bits(_ word: Int, of leaf: Leaf) -> UInt64 { words[leaf.wordsStart + word] }
 
     fileprivate func listed(_ position: Int) -> ResultRow {
-        ResultRow(reference: references[position], hint: hints.isEmpty ? RowHint() : hints[position])
+        ResultRow(reference: reference(position), hint: hints.isEmpty ? RowHint() : hints[position])
+    }
+
+    /// A row of the list.
+    func reference(_ position: Int) -> ObjectReference {
+        ObjectReference(entityIndex: listedEntities.isEmpty ? listedEntity : listedEntities[position], key: keys[position])
     }
 
     @inline(__always)
     fileprivate func row(_ slot: Int, _ number: Int, of leaf: Leaf) -> ResultRow {
-        let key = if let keysStart = leaf.keysStart { sparseKeys[keysStart + number] } else { leaf.firstKey &+ UInt64(slot) }
+        let key = if let keysStart = leaf.keysStart { keys[keysStart + number] } else { leaf.firstKey &+ UInt64(slot) }
         return ResultRow(
             reference: ObjectReference(entityIndex: leaf.entityIndex, key: key), hint: RowHint(leaf.location.neighbour(slot)))
     }
@@ -283,31 +314,4 @@ package struct ResultSetIterator: IteratorProtocol {
 extension ResultSet {
     /// Prefetches two cache lines that the caller reads next.
     package static func prefetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.prefetch(first, second) }
-}
-
-extension ResultSet {
-    /// The most listed rows that are located together.
-    private static let locatedMax = 512
-
-    /// Locates the rows of a short list, so that the objects need no lookup of their own.
-    mutating func locate(in snapshot: StoreSnapshot) throws {
-        guard leaves.isEmpty, hints.isEmpty, !references.isEmpty, references.count <= Self.locatedMax else { return }
-        let references = references
-        hints = try EngineError.translated { () throws(EngineError) in
-            var hints: [RowHint] = []
-            hints.reserveCapacity(references.count)
-            var entity = references[0].entityIndex
-            var cells = snapshot.cells(snapshot.schema.table(at: entity))
-            for reference in references {
-                if reference.entityIndex != entity {
-                    entity = reference.entityIndex
-                    cells = snapshot.cells(snapshot.schema.table(at: entity))
-                }
-                var location = RowLocation()
-                _ = try cells.find(reference.key, at: &location)
-                hints.append(RowHint(location))
-            }
-            return hints
-        }
-    }
 }

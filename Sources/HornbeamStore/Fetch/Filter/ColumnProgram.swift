@@ -132,3 +132,26 @@ struct ColumnProgramCompiler {
         return property
     }
 }
+
+extension CellType {
+    /// The width of cells of at most eight bytes that are equal if and only if their values are equal; nil for other types. Doubles have two zeros, so they are
+    /// excluded.
+    var cellWidth: Int? {
+        switch self {
+        case .int16: 2
+        case .int32: 4
+        case .int64, .reference: 8
+        case .bool: 0
+        default: nil
+        }
+    }
+}
+
+extension StoredColumn {
+    /// The cell of a column with a `cellWidth`.
+    func bits(in row: RowView, _ width: Int) -> UInt64 {
+        if width == 0 { return row.bit(column) ? 1 : 0 }
+        // An object key is unique over all entities, so it identifies the destination without the entity number.
+        return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
+    }
+}

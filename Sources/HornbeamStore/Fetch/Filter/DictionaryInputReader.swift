@@ -52,7 +52,7 @@ final class DictionaryInputReader {
             return value
         case .length(let column):
             if row.isNull(column.column) { return .null }
-            return .int(unsafe try row.withBytes(column.column) { bytes throws(EngineError) in unsafe Self.utf16Count(bytes) })
+            return .int(try length(column, row))
         case .memberCount(let counter): return .int(try counter.count(owner: key, context))
         case .function(let function, let arguments):
             var values: [EvaluatedValue] = []
@@ -60,6 +60,22 @@ final class DictionaryInputReader {
             for argument in arguments { values.append(.value(try value(argument, row, key, table))) }
             return function.result(values).propertyValue ?? .null
         case .general(let expression): return try evaluated(expression, row, key, table)
+        }
+    }
+
+    private func length(_ column: StoredColumn, _ row: RowView) throws(EngineError) -> Int64 {
+        unsafe try row.withBytes(column.column) { bytes throws(EngineError) in unsafe Self.utf16Count(bytes) }
+    }
+
+    /// A whole number, a Boolean or a reference as bits that are equal if and only if the values are equal; nil for programs with other values.
+    func number(_ program: ColumnProgram, _ row: RowView, _ key: UInt64) throws(EngineError) -> (bits: UInt64, isNull: Bool)? {
+        switch program {
+        case .cell(let column):
+            guard let width = column.type.cellWidth else { return nil }
+            return row.isNull(column.column) ? (0, true) : (column.bits(in: row, width), false)
+        case .length(let column): return row.isNull(column.column) ? (0, true) : (UInt64(bitPattern: try length(column, row)), false)
+        case .memberCount(let counter): return (UInt64(bitPattern: try counter.count(owner: key, context)), false)
+        case .object, .constant, .path, .function, .general: return nil
         }
     }
 

@@ -1,6 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
+internal import Synchronization
 
 /// The plan of a request shape, which is bound to the constants of each request.
 ///
@@ -14,7 +15,7 @@ final class KeptPlan: Sendable {
     /// A bound plan may read so many entries in any case.
     private static let entriesAlways = 64
 
-    private enum Path {
+    enum Path {
         /// Equality with the only element of an index, and no further condition.
         case lookUp(ValueIndex)
         /// The same beside further conditions.
@@ -27,7 +28,7 @@ final class KeptPlan: Sendable {
         case union([ValueIndex], position: Int)
     }
 
-    private let path: Path
+    let path: Path
     /// The first plan of the shape, without its conditions and ranges.
     let plan: FetchPlan
     /// The conditions without their constants; nil if the predicate is no comparison and no AND of comparisons.
@@ -35,10 +36,14 @@ final class KeptPlan: Sendable {
     private let conjunctCount: Int
     /// The positions of the conditions that the path does not satisfy.
     private let residualPositions: [Int]
+    /// True if the plan is executed without a plan of its own (`fetchDirectly`).
+    let isDirect: Bool
     private let isCounting: Bool
     /// The largest number of entries or rows that a bound plan reads.
     let workMax: Int
-    private let filters = Guarded<BoundFilters?>(nil)
+    private let filterCache = Guarded<BoundFilters?>(nil)
+    /// The last version of the store in which the index was seen to contain no truncated key; 0 for none.
+    private let wholeKeysVersion = Atomic<UInt64>(0)
 
     /// The filters of the residual conditions, for their constants in one version of the store.
     private struct BoundFilters {
@@ -48,7 +53,7 @@ final class KeptPlan: Sendable {
         let filters: [Filter?]
     }
 
-    private var isExact: Bool { residualPositions.isEmpty }
+    var isExact: Bool { residualPositions.isEmpty }
 
     /// Nil for a plan that reads many rows or has another kind of path.
     init?(_ plan: FetchPlan, of fetch: ValidatedFetch, counting: Bool, in schema: Schema) {
@@ -59,6 +64,7 @@ final class KeptPlan: Sendable {
         terms = plan.terms(of: fetch.request)
         conjunctCount = plan.conjuncts.count
         residualPositions = plan.conjuncts.indices.filter { !plan.choice.used.contains($0) }
+        isDirect = terms != nil && plan.isDirect(path)
         self.plan = plan.withoutConstants
     }
 
@@ -104,9 +110,50 @@ final class KeptPlan: Sendable {
         if isCounting, isExact { bound.choice.entries = try planner(bound, snapshot).countEntries(bound.choice.path) }
         if !isExact {
             bound.residual = residualPositions.map { bound.conjuncts[$0] }
-            bound.filters = try boundFilters(bound, snapshot)
+            bound.filters = try residualFilters(request, snapshot)
         }
         return bound
+    }
+
+    // MARK: Ranges
+
+    /// The range of keys with the constant of the condition at a position; nil if the request must be planned.
+    func key(_ request: FetchDescription, at wanted: Int, of index: ValueIndex, in snapshot: StoreSnapshot) -> [UInt8]? {
+        var key: [UInt8]?
+        request.forEachConstant { position, value in
+            guard position == wanted else { return true }
+            key = value.isNull ? nil : index.lookupKey(value, origins: snapshot.reader.origins)
+            return false
+        }
+        return key
+    }
+
+    /// The range of an index on one attribute that the used conditions select; nil if the request must be planned.
+    func range(_ request: FetchDescription, of index: ValueIndex, in snapshot: StoreSnapshot) throws(EngineError) -> KeyRange? {
+        guard let terms else { return nil }
+        var used: [(position: Int, term: PredicateAnalysis.Term)] = []
+        request.forEachConstant { position, value in
+            if plan.choice.used.contains(position) {
+                var term = terms[position]
+                term.value = value
+                used.append((position, term))
+            }
+            return true
+        }
+        guard try hasWholeKeys(index, in: snapshot) else { return nil }
+        let bounds = IndexBounds(element: index.elements[0], origins: snapshot.reader.origins, containsNulls: !index.isUnique)
+        guard let match = bounds.match(used, []), match.used.count == used.count, let range = match.range,
+            max(range.lower.count, range.upper?.count ?? 0) <= IndexBounds.exactMax
+        else { return nil }
+        return KeyRange(from: range.lower, to: range.upper)
+    }
+
+    /// False if the index may contain truncated keys, whose order is not that of their values.
+    private func hasWholeKeys(_ index: ValueIndex, in snapshot: StoreSnapshot) throws(EngineError) -> Bool {
+        guard index.mayTruncateKeys, wholeKeysVersion.load(ordering: .relaxed) != snapshot.transaction else { return true }
+        guard try snapshot.engineSnapshot.value(index.truncatedKeysName) == nil else { return false }
+        wholeKeysVersion.store(snapshot.transaction, ordering: .relaxed)
+        return true
     }
 
     private func conjuncts(of request: FetchDescription) -> [PredicateAnalysis.Conjunct] {
@@ -165,19 +212,36 @@ final class KeptPlan: Sendable {
 
     // MARK: Filters
 
-    /// The filters that were compiled last, if the constants are the same.
-    private func boundFilters(_ bound: FetchPlan, _ snapshot: StoreSnapshot) throws(EngineError) -> [Filter?] {
-        if let known = filters.withLock({ $0 }), known.transaction ?? snapshot.transaction == snapshot.transaction, bound.residual.haveValues(known.values) {
+    /// The filters of the conditions that the path does not satisfy: those that were compiled last, if the constants are the same.
+    func residualFilters(_ request: FetchDescription, _ snapshot: StoreSnapshot) throws(EngineError) -> [Filter?] {
+        if let known = filterCache.withLock({ $0 }), known.transaction ?? snapshot.transaction == snapshot.transaction,
+            hasResidualValues(request, known.values)
+        {
             return known.filters
         }
+        let conjuncts = conjuncts(of: request)
+        let residual = residualPositions.map { conjuncts[$0] }
         var conditions: [PredicateAnalysis.Conjunct] = []
-        for conjunct in bound.residual { conditions.append(try snapshot.resolvingUniqueValue(conjunct, of: plan.entity)) }
+        for conjunct in residual { conditions.append(try snapshot.resolvingUniqueValue(conjunct, of: plan.entity)) }
         var compiled = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
         for table in plan.tables { compiled[Int(table.index)] = FilterCompiler(snapshot.reader, table).compile(conditions) }
         let made = BoundFilters(
-            values: bound.residual.values, transaction: conditions == bound.residual ? nil : snapshot.transaction, filters: compiled)
-        filters.withLock { $0 = made }
+            values: residual.values, transaction: conditions == residual ? nil : snapshot.transaction, filters: compiled)
+        filterCache.withLock { $0 = made }
         return compiled
+    }
+
+    /// True if the conditions that the path does not satisfy have these constants.
+    private func hasResidualValues(_ request: FetchDescription, _ values: [PropertyValue]) -> Bool {
+        guard terms != nil else { return false }
+        var equalCount = 0
+        request.forEachConstant { position, value in
+            guard equalCount < values.count, residualPositions[equalCount] == position else { return true }
+            guard values[equalCount] == value else { return false }
+            equalCount += 1
+            return true
+        }
+        return equalCount == values.count
     }
 }
 
@@ -188,6 +252,20 @@ extension FetchPlan {
             let property = entity.propertiesByName[term.key ?? ""], schema.lookupIndex(of: property) === index
         else { return nil }
         return position
+    }
+
+    /// True for a path over one index whose keys end with the objects of the only table, in the order of the results.
+    fileprivate func isDirect(_ path: KeptPlan.Path) -> Bool {
+        func isOnly(_ index: ValueIndex) -> Bool {
+            index.endsKeysWithObjects && tables.count == 1 && tables[0].index == index.onlyEntity && isRequested[Int(index.onlyEntity)]
+        }
+        switch path {
+        case .equal(let index, _): return isOnly(index) && sorts.isEmpty
+        case .index(let index, let access):
+            guard let order = access.order, !order.isBackward, order.tied == nil else { return false }
+            return isOnly(index) && index.elements.count == 1 && index.isPlain && !access.isWhole
+        case .lookUp, .members, .union: return false
+        }
     }
 
     /// A condition as a term; nil if it has another form.
@@ -239,13 +317,6 @@ extension [PredicateAnalysis.Conjunct] {
         map { conjunct in
             if case .term(let term) = conjunct { term.value } else { .null }
         }
-    }
-
-    fileprivate func haveValues(_ values: [PropertyValue]) -> Bool {
-        for (conjunct, value) in zip(self, values) {
-            guard case .term(let term) = conjunct, term.value == value else { return false }
-        }
-        return count == values.count
     }
 }
 

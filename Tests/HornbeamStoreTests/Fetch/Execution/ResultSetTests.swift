@@ -51,6 +51,34 @@ struct ResultSetTests {
         }
     }
 
+    @Test("a list contains the rows that were added, of one entity or of several, in parts or together")
+    func listsOfEntities() {
+        let references = (1 ... 40).map { ObjectReference(entityIndex: [2, 2, 5][$0 / 14], key: UInt64($0 * 3)) }
+        for first in [0, 5, 13, 14, 30, 40] {
+            var rows = ResultSet(Array(references[..<first]))
+            for reference in references[first...] { rows.append(reference, nil) }
+            #expect(rows.map(\.reference) == references && rows.shortList == nil)
+            var parts = ResultSet(Array(references[..<first]))
+            parts.append(ResultSet(Array(references[first...])))
+            #expect(parts.map(\.reference) == references)
+        }
+        var single = ResultSet([1, 2, 3], of: 4)
+        single.append([7, 8], 4)
+        single.append([9], 5)
+        #expect(single.map(\.reference.entityIndex) == [4, 4, 4, 4, 4, 5] && single.map(\.reference.key) == [1, 2, 3, 7, 8, 9])
+    }
+
+    @Test("a short list is the window of a list of one entity and store")
+    func shortLists() throws {
+        var rows = ResultSet([3, 5, 8, 9], of: 4)
+        rows.keep(1 ..< 3)
+        rows.move(to: StoreSlot(2))
+        let list = try #require(rows.shortList)
+        #expect(Array(list.keys) == [StoreSlot(2).bits | 5, StoreSlot(2).bits | 8] && list.entityIndex == 4 && list.slot == StoreSlot(2))
+        #expect(ResultSet([3, StoreSlot(1).bits | 5], of: 4).shortList == nil)
+        #expect(ResultSet(Array(1 ... 600), of: 4).shortList == nil && ResultSet().shortList == nil)
+    }
+
     /// The results of one thread, and those of three threads together.
     private func answers(_ seed: UInt64) throws -> [(ResultSet, StoreSnapshot, String)] {
         let snapshot = try FilledLibrary(seed: seed, size: 1_200).library.store.snapshot()
