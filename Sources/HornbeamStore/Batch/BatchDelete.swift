@@ -15,7 +15,7 @@ extension Store {
     ///
     /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object. Nothing is deleted then.
     package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
-        try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
+        try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects, loading: { try load(for: delete) }) { transaction, base in
             var execution = BatchDeleteExecution(delete, transaction, base)
             return try execution.run()
         }

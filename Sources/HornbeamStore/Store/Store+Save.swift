@@ -62,7 +62,7 @@ extension Store {
     }
 
     /// The number of times that a save is checked again because a querying store refused it.
-    private static let refusalsMax = 10
+    static let refusalsMax = 10
 
     /// Writes a change set into a querying store and the cache. When the store refuses it, the newest rows are cached, and the save is checked
     /// again: usually it then throws `SaveConflicts`.
@@ -77,11 +77,15 @@ extension Store {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
                 }
             }
-            throw HornbeamError(
-                .mergeConflict,
-                "The store refused the save \(Self.refusalsMax) times, because other processes changed its objects meanwhile. Nothing was written. "
-                    + "Save again.")
+            throw refusedTooOften
         }
+    }
+
+    var refusedTooOften: HornbeamError {
+        HornbeamError(
+            .mergeConflict,
+            "The store refused the save \(Self.refusalsMax) times, because other processes changed its objects meanwhile. Nothing was written. "
+                + "Save again.")
     }
 
     func reference(_ object: CustomStoreKey) throws -> ObjectReference {
@@ -95,9 +99,9 @@ extension Store {
         try backing.call { try $0.save(customChanges) }
     }
 
-    /// Throws for requests that would bypass the custom store.
-    package func requireNoCustomStore() throws {
-        guard backing != nil else { return }
+    /// Throws for a custom store that does not answer queries.
+    package func requireBatches() throws {
+        guard backing != nil, !isQuerying else { return }
         throw HornbeamError(
             .unsupportedRequest,
             "A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.")
