@@ -135,5 +135,60 @@ import Testing
         }
         #expect(try there.value(forKey: "born") == 1850)
     }
+
+    @Test("BAT-2: values that the server refuses are the same errors as in a store in memory, and nothing is changed")
+    func refusedValuesAreTheSameErrors() throws {
+        let (first, second) = try containers()
+        let memory = try PostgresServer.container(.inMemory())
+        try fill(first, 3)
+        try fill(memory, 3)
+        var tooLarge = try update("born >= 1901", "born + 2147483000")
+        var taken = BatchUpdateRequest(entityName: "Author")
+        taken.set("name", to: .string("same"))
+        var missing = BatchUpdateRequest(entityName: "Author")
+        missing.set("name", to: .null)
+        tooLarge.resultType = .objectIDs
+        for request in [tooLarge, taken, missing] {
+            let (error, expected) = (
+                hornbeamError { try first.newContext().execute(request) }, hornbeamError { try memory.newContext().execute(request) }
+            )
+            #expect(expected != nil && error?.code == expected?.code, "\(error?.message ?? "") \(expected?.message ?? "")")
+            #expect(error?.objectIDs.count == expected?.objectIDs.count)
+        }
+        #expect(try births(second) == [1900, 1901, 1902])
+    }
+
+    @Test("BAT-4: a list shows objects that this process reads for the first time after the server has updated them")
+    func listsShowUnreadObjects() throws {
+        let (first, second) = try containers()
+        try fill(first, 4)
+        let context = second.newContext()
+        let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: try FetchPredicate(format: "born > 2000"), sortedBy: [FetchSort("born")])
+        let list = try FetchedResultsController(request, in: context)
+        list.onChange = { _ in }
+        try list.performFetch()
+        #expect(list.fetchedObjects?.count == 0)
+        #expect(try second.newContext().execute(update("born >= 1902", "born + 100")).count == 2)
+        try context.mergeChanges()
+        context.processPendingChanges()
+        let shown = try list.fetchedObjects?.map { try $0.value(forKey: "born") }
+        #expect(shown == [2002, 2003])
+    }
+
+    @Test("BAT-3: objects without relationships are deleted by the server, also those that a context holds")
+    func plainObjectsAreDeleted() throws {
+        let (first, second) = try containers()
+        let rows = (0 ..< 5).map { ["int16": PropertyValue.int(Int64($0))] }
+        try first.newContext().execute(BatchInsertRequest(entityName: "Values", objects: rows))
+        let context = second.newContext()
+        let held = try context.fetch(FetchRequest<ManagedObject>(entityName: "Values", sortedBy: [FetchSort("int16")]))
+        var delete = BatchDeleteRequest(entityName: "Values", predicate: try FetchPredicate(format: "int16 >= 3"))
+        delete.resultType = .objectIDs
+        let result = try second.newContext().execute(delete)
+        #expect(result.count == 2 && Set(result.objectIDs) == Set(held.suffix(2).map(\.objectID)))
+        try context.mergeChanges()
+        #expect(held.map(\.isDeleted) == [false, false, false, true, true])
+        #expect(try first.newContext().count(FetchRequest<ManagedObject>(entityName: "Values")) == 3)
+    }
 }
 #endif

@@ -41,13 +41,18 @@ extension Store {
 
     /// Executes a change set in a transaction with a number of its own.
     ///
-    /// - Parameter forwarding: False for changes that come from the custom store itself.
-    func write(_ changes: ChangeSet, forwarding: Bool, isShared: Bool = false) throws -> CommitResult {
+    /// - Parameters:
+    ///   - forwarding: False for changes that come from the custom store itself.
+    ///   - announced: Changes of the custom store to publish with those of the cache.
+    func write(
+        _ changes: ChangeSet, forwarding: Bool, isShared: Bool = false, announcing announced: StoreChange? = nil
+    ) throws -> CommitResult {
         let work: CommitQueue.Work = { [self] transaction in
             let execution = SaveExecution(
                 changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             try execution.run()
             if forwarding { try forwardToCustomStore(changes) }
+            if let announced { return publishing(try merged(announced, execution.change, transaction)) }
             try record(execution.change, in: transaction)
             return publishing(execution.change)
         }
@@ -59,6 +64,17 @@ extension Store {
         } catch let failed as FailedCommit {
             throw doubt(HornbeamError(failed.error), failed.number.rawValue)
         }
+    }
+
+    /// The changes of a batch that the custom store has executed, with those of the cache.
+    private func merged(_ announced: StoreChange, _ cached: StoreChange, _ transaction: WriteTransaction) throws -> StoreChange {
+        // A commit without changes is not published.
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.reserve(1) }
+        var (change, cached) = (announced, cached)
+        // The batch names these objects: it deletes them, or updates objects that were not cached.
+        (cached.inserted, cached.deleted) = ([], [])
+        change.merge(cached)
+        return change
     }
 
     /// The number of times that a save is checked again because a querying store refused it.
