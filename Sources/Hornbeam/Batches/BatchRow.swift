@@ -148,6 +148,13 @@ public final class BatchRow {
         return .inserted(ObjectReference(entity, key))
     }
 
+    /// Returns the values of the row and clears it for the next one.
+    func take() throws -> (values: [PropertyValue?], members: [Int: [ObjectReference]]) {
+        defer { clear() }
+        if let failure { throw failure }
+        return (values, members)
+    }
+
     private func clear() {
         failure = nil
         given.removeAll()

@@ -23,15 +23,30 @@ extension ManagedObjectContext {
         options.validatesValues = request.validatesValues
         try prepareBatch()
         let writer = try completingSaves { try store.batchWriter(for: entity, options: options) }
-        let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
+        let isDirect = !store.isQuerying && request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
         var result = BatchResult(request.resultType)
         try reportingConflicts("Or set onConflict, to skip such rows or to update the stored objects.") {
-            while try !request.fill(row) { result.count(try row.write(), store) }
-            try writer.finish()
+            if store.isQuerying {
+                try insert(request, row, into: BufferedBatchInsert(store, entity, options)) { for outcome in $0 { result.count(outcome, store) } }
+            } else {
+                while try !request.fill(row) { result.count(try row.write(), store) }
+                try writer.finish()
+            }
         }
         try mergeBatchChanges()
         return result
+    }
+
+    /// Inserts rows into a store that answers queries.
+    private func insert(
+        _ request: BatchInsertRequest, _ row: BatchRow, into buffer: BufferedBatchInsert, _ count: ([BatchWriter.RowOutcome]) -> Void
+    ) throws {
+        while try !buffer.filling({ try request.fill(row) }) {
+            let (values, members) = try row.take()
+            count(try completingSaves { try buffer.append(values, members: members) })
+        }
+        count(try completingSaves { try buffer.finish() })
     }
 
     /// Sets the properties of a request in all its objects, durably and in one transaction for each store (BAT-2).
@@ -93,7 +108,7 @@ extension ManagedObjectContext {
         let stack = persistentStoreCoordinator.stack
         let stores = try stack.writableSlots(for: entity).map(stack.store)
         if let store = stores.first(where: { affected?.contains($0.identifier) ?? true }) {
-            try store.requireNoCustomStore()
+            try store.requireBatches()
             return store
         }
         throw HornbeamError(
@@ -120,7 +135,7 @@ extension ManagedObjectContext {
         let stack = persistentStoreCoordinator.stack
         if stack.isEmpty { _ = try stack.firstStore() }
         let stores = try stack.writableSlots(for: request).map(stack.store)
-        for store in stores { try store.requireNoCustomStore() }
+        for store in stores { try store.requireBatches() }
         return stores
     }
 

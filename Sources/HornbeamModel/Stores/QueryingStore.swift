@@ -12,6 +12,10 @@ public protocol QueryingStore: CustomStore {
     /// The answer to a query, read from one committed state; nil if the store cannot answer it exactly.
     func answer(_ query: StoreQuery) throws -> StoreAnswer?
 
+    /// Executes a batch update or delete atomically, and durably if the store is durable. Returns nil if the store cannot execute it exactly, and if a value
+    /// would be refused, such as a unique value that is taken. Nothing may be written then: Hornbeam reads the rows, changes them, and calls `save`.
+    func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer?
+
     /// Describes the execution of a query as text, for `explain`.
     func explain(_ query: StoreQuery) throws -> String
 
@@ -33,6 +37,8 @@ extension QueryingStore {
     }
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {}
+
+    public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? { nil }
 
     public func explain(_ query: StoreQuery) throws -> String {
         "fetch \(query.entity.name)\n  by the store" + (query.condition.isComplete ? "" : ": more rows, of which Hornbeam finds the results")

@@ -42,7 +42,7 @@ extension PostgresStore {
     /// a transaction that has used it and is not complete.
     ///
     /// The row that this call inserts has no changes, unlike that of a save. The call can therefore be repeated if its own answer is lost.
-    private func isSaved(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> Bool {
+    func isSaved(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> Bool {
         let found = try connection.execute(
             Statement(
                 """

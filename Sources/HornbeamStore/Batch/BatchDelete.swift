@@ -15,7 +15,8 @@ extension Store {
     ///
     /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object. Nothing is deleted then.
     package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
-        try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
+        if let outcome = try executed(delete) { return outcome }
+        return try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects, loading: { try load(for: delete) }) { transaction, base in
             var execution = BatchDeleteExecution(delete, transaction, base)
             return try execution.run()
         }
@@ -65,7 +66,7 @@ struct BatchDeleteExecution {
     private func table(_ object: ObjectReference) -> EntityTable { base.schema.table(at: object.entityIndex) }
 
     /// True when the objects of an entity have no relationships, so that no delete rule applies.
-    private static func isPlain(_ table: EntityTable) -> Bool {
+    static func isPlain(_ table: EntityTable) -> Bool {
         table.linksAsMember.isEmpty && !table.entity.properties.contains(where: \.isRelationship)
     }
 

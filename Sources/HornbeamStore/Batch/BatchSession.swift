@@ -16,7 +16,10 @@ final class BatchSession {
     private let publishesChanges: Bool
     private let thread = BatchThread.current
     /// For each reserved block of keys: its first key, and the number of the request's row that received this key.
-    private var blocks: [(key: UInt64, row: Int)] = []
+    private var blocks: [(keys: Range<UInt64>, row: Int)] = []
+    /// Keys that a custom store has assigned, in descending order.
+    private var customKeys: [UInt64] = []
+    private let rowsExpected: Int
     private var lastRow: Int?
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
@@ -33,11 +36,13 @@ final class BatchSession {
     private var changesAwaitingDerivation: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
 
-    init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool) throws {
+    /// - Parameter rowsExpected: The number of keys to request from a custom store at a time.
+    init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool, rowsExpected: Int) throws {
         self.store = store
+        self.rowsExpected = rowsExpected
         self.table = table
         self.writesUniqueKeysImmediately = writesUniqueKeysImmediately
-        try store.requireNoCustomStore()
+        try store.requireBatches()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         publishesChanges = !store.publisher.isIdle || store.keepsHistory
@@ -50,15 +55,24 @@ final class BatchSession {
     deinit { store.batchThread.end(thread) }
 
     /// - Parameter row: The number of the row in the request, for errors.
-    func assignKey(row: Int) throws(EngineError) -> UInt64 {
+    func assignKey(row: Int) throws -> UInt64 {
         lastRow = row
         if nextKey == endKey {
-            nextKey = try transaction.reserve(Self.keyBlock)
-            endKey = nextKey + UInt64(Self.keyBlock)
-            blocks.append((nextKey, row))
+            (nextKey, endKey) = try newKeys()
+            blocks.append((nextKey ..< endKey, row))
         }
         defer { nextKey += 1 }
         return nextKey
+    }
+
+    private func newKeys() throws -> (first: UInt64, end: UInt64) {
+        guard store.backing != nil else {
+            let first = try transaction.reserve(Self.keyBlock)
+            return (first, first + UInt64(Self.keyBlock))
+        }
+        if customKeys.isEmpty { customKeys = try store.newKeys(for: Array(repeating: table.entity, count: rowsExpected)).reversed() }
+        let key = customKeys.removeLast()
+        return (key, key + 1)
     }
 
     func recordInserted(_ object: ObjectReference) {
@@ -209,7 +223,7 @@ final class BatchSession {
 
     /// The number of the request's row for an object that this session inserted; nil for any other object.
     private func row(of object: ObjectReference) -> Int? {
-        guard let block = blocks.last(where: { $0.key <= object.key && object.key < $0.key + UInt64(Self.keyBlock) }) else { return nil }
-        return block.row + Int(object.key - block.key)
+        guard let block = blocks.last(where: { $0.keys.contains(object.key) }) else { return nil }
+        return block.row + Int(object.key - block.keys.lowerBound)
     }
 }

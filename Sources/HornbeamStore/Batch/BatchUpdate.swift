@@ -32,7 +32,8 @@ extension Store {
     ///
     /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for invalid or missing values.
     package func update(_ update: BatchUpdate) throws -> BatchOutcome {
-        try inBatchTransaction(update.origin, collectsObjects: update.collectsObjects) { transaction, base in
+        if let outcome = try executed(update) { return outcome }
+        return try inBatchTransaction(update.origin, collectsObjects: update.collectsObjects, loading: { try load(for: update) }) { transaction, base in
             var execution = BatchUpdateExecution(update, transaction, base)
             return try execution.run()
         }

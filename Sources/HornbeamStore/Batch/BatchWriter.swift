@@ -59,12 +59,18 @@ package final class BatchWriter {
     private var outcome = Outcome()
     private var rowsSinceCommit = 0
     /// The number of the current row, counted from 1.
-    private(set) var rowNumber = 0
+    private(set) var rowNumber: Int
+    private let rowsExpected: Int
     /// The columns of attributes and to-ones that require a value.
     private let required: [StoredColumn]
     private var owners: [ObjectReference?]
 
-    init(_ store: Store, _ entity: EntityDescription, _ options: Options) {
+    /// - Parameters:
+    ///   - rowsBefore: The number of rows of the request before those of this batch.
+    ///   - rowsExpected: The number of keys to request from a custom store at a time.
+    init(_ store: Store, _ entity: EntityDescription, _ options: Options, rowsBefore: Int = 0, rowsExpected: Int = 1) {
+        rowNumber = rowsBefore
+        self.rowsExpected = rowsExpected
         self.store = store
         self.options = options
         table = store.schema.table(entity)
@@ -82,7 +88,7 @@ package final class BatchWriter {
     /// The current row.
     func row() throws -> RowBuffer {
         if let session { return session.row }
-        let session = try BatchSession(store, table, writesUniqueKeysImmediately: options.conflictRule != .fail)
+        let session = try BatchSession(store, table, writesUniqueKeysImmediately: options.conflictRule != .fail, rowsExpected: rowsExpected)
         self.session = session
         return session.row
     }
@@ -269,18 +275,22 @@ package final class BatchWriter {
         guard let session else { return }
         self.session = nil
         rowsSinceCommit = 0
+        var change: StoreChange
+        let written: CustomStoreChanges?
         do {
             try session.writeEntries()
+            change = session.finishedChange()
+            change.kind = .batch
+            change.author = options.author
+            change.contextName = options.contextName
+            change.originator = options.originator
+            written = try store.forwardBatch(change, in: session.transaction)
         } catch {
             session.transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        var change = session.finishedChange()
-        change.kind = .batch
-        change.author = options.author
-        change.contextName = options.contextName
-        change.originator = options.originator
         outcome.transaction = try store.commit(session.transaction, durability, publishing: change)
+        if let written { store.backing?.setVersions(after: written) }
     }
 }
 

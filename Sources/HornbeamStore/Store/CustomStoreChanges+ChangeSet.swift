@@ -27,7 +27,7 @@ extension CustomStoreChanges {
         }
     }
 
-    private static func row(
+    static func row(
         _ object: CustomStoreKey, _ values: [(PropertyDescription, PropertyValue)]
     ) -> (row: CustomStoreRow, cleared: [String]) {
         var row = CustomStoreRow(object)

@@ -4,15 +4,19 @@ internal import HornbeamModel
 
 extension Store {
     /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
-    func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
+    ///
+    /// - Parameter announced: Changes of the custom store to publish with those of the cache.
+    func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = [], announcing announced: StoreChange? = nil) throws {
         var rows = Self.merged(backing?.unknown(rows) ?? rows)
         var gone = gone
-        if rows.isEmpty && gone.isEmpty { return }
+        if rows.isEmpty && gone.isEmpty && announced == nil { return }
         var last: SaveConflicts?
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
             do {
-                if !difference.changes.isEmpty { _ = try write(difference.changes, forwarding: false) }
+                if !difference.changes.isEmpty || announced != nil {
+                    _ = try write(difference.changes, forwarding: false, announcing: announced)
+                }
                 backing?.setVersions(rows, without: gone.map(\.key))
                 return
             } catch let conflicts as SaveConflicts {

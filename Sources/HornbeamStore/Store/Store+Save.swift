@@ -41,13 +41,18 @@ extension Store {
 
     /// Executes a change set in a transaction with a number of its own.
     ///
-    /// - Parameter forwarding: False for changes that come from the custom store itself.
-    func write(_ changes: ChangeSet, forwarding: Bool, isShared: Bool = false) throws -> CommitResult {
+    /// - Parameters:
+    ///   - forwarding: False for changes that come from the custom store itself.
+    ///   - announced: Changes of the custom store to publish with those of the cache.
+    func write(
+        _ changes: ChangeSet, forwarding: Bool, isShared: Bool = false, announcing announced: StoreChange? = nil
+    ) throws -> CommitResult {
         let work: CommitQueue.Work = { [self] transaction in
             let execution = SaveExecution(
                 changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             try execution.run()
             if forwarding { try forwardToCustomStore(changes) }
+            if let announced { return publishing(try merged(announced, execution.change, transaction)) }
             try record(execution.change, in: transaction)
             return publishing(execution.change)
         }
@@ -61,8 +66,19 @@ extension Store {
         }
     }
 
+    /// The changes of a batch that the custom store has executed, with those of the cache.
+    private func merged(_ announced: StoreChange, _ cached: StoreChange, _ transaction: WriteTransaction) throws -> StoreChange {
+        // A commit without changes is not published.
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.reserve(1) }
+        var (change, cached) = (announced, cached)
+        // The batch names these objects: it deletes them, or updates objects that were not cached.
+        (cached.inserted, cached.deleted) = ([], [])
+        change.merge(cached)
+        return change
+    }
+
     /// The number of times that a save is checked again because a querying store refused it.
-    private static let refusalsMax = 10
+    static let refusalsMax = 10
 
     /// Writes a change set into a querying store and the cache. When the store refuses it, the newest rows are cached, and the save is checked
     /// again: usually it then throws `SaveConflicts`.
@@ -77,11 +93,15 @@ extension Store {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
                 }
             }
-            throw HornbeamError(
-                .mergeConflict,
-                "The store refused the save \(Self.refusalsMax) times, because other processes changed its objects meanwhile. Nothing was written. "
-                    + "Save again.")
+            throw refusedTooOften
         }
+    }
+
+    var refusedTooOften: HornbeamError {
+        HornbeamError(
+            .mergeConflict,
+            "The store refused the save \(Self.refusalsMax) times, because other processes changed its objects meanwhile. Nothing was written. "
+                + "Save again.")
     }
 
     func reference(_ object: CustomStoreKey) throws -> ObjectReference {
@@ -95,9 +115,9 @@ extension Store {
         try backing.call { try $0.save(customChanges) }
     }
 
-    /// Throws for requests that would bypass the custom store.
-    package func requireNoCustomStore() throws {
-        guard backing != nil else { return }
+    /// Throws for a custom store that does not answer queries.
+    package func requireBatches() throws {
+        guard backing != nil, !isQuerying else { return }
         throw HornbeamError(
             .unsupportedRequest,
             "A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.")

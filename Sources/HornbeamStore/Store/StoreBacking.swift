@@ -99,6 +99,15 @@ package final class StoreBacking: Sendable {
             for delete in changes.deletes { versions[delete.key] = nil }
         }
     }
+
+    /// Records the versions of the rows that a batch has written.
+    func setVersions(after changes: CustomStoreChanges) {
+        versions.withLock { versions in
+            for row in changes.inserted { versions[row.object.key] = 1 }
+            for row in changes.updated { versions[row.object.key] = versions[row.object.key].map { $0 + 1 } }
+            for object in changes.deleted { versions[object.key] = nil }
+        }
+    }
 }
 
 extension Store {
