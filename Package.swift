@@ -95,6 +95,8 @@ let package = Package(
                 "HornbeamEngine", "Hornbeam",
                 .target(name: "CSQLite", condition: .when(traits: ["Rivals"])),
                 .target(name: "CLMDB", condition: .when(traits: ["Rivals"])),
+                .target(name: "HornbeamPostgres", condition: .when(traits: ["Postgres"])),
+                .target(name: "CPostgres", condition: .when(traits: ["Postgres"])),
             ],
             path: "Benchmarks", exclude: ["CSQLite", "CLMDB"], swiftSettings: common),
         .systemLibrary(
@@ -124,7 +126,7 @@ let package = Package(
         .testTarget(name: "HornbeamExpansionTests", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .testTarget(
             name: "HornbeamTests",
-            dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
+            dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamLists", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads", "HornbeamPostgres"],
             swiftSettings: common),
         .testTarget(
             name: "HornbeamToolTests",

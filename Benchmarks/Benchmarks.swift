@@ -20,20 +20,7 @@ import Foundation
         if !options.limited.contestant.isEmpty {
             return try LimitedSuite.measure(options.limited, rows: options.rows, contestants: graphContestants)
         }
-        if let profile = options.profile {
-            if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
-            if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
-            if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
-            if profile.hasPrefix("W") { return try WalkSuite(options: options, folder: folder, contestants: []).profile(GraphWalk.self) }
-            if profile.hasPrefix("K") || profile.hasPrefix("C") || profile.hasPrefix("M1") { return try profileCatalogue(profile, options, folder) }
-            if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
-            if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
-            if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
-            let words = profile.split(separator: "@").map(String.init)
-            let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }
-            let runner = Profile(options, folder, type ?? EngineKeyValue.self)
-            return words[0] == "duel" ? try runner.duel(keyValueContestants) : try runner.run(words[0])
-        }
+        if let profile = options.profile { return try run(profile, options, folder) }
         #if Rivals
         if options.isSmoke, options.includes("agreement") {
             var agreement = try SQLiteAgreement(folder, rows: 3000, seed: 1)
@@ -70,7 +57,29 @@ import Foundation
         if options.includes("lists") { try ListSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         if options.includes("processes") { try ProcessSuite(options: options, folder: folder).run(into: &results) }
+        #if Postgres
+        if options.includes("postgres"), let suite = PostgresSuite(options) { try suite.run(into: &results) }
+        #endif
         try report(results, options)
+    }
+
+    /// Runs one step again and again, for a profiler.
+    private static func run(_ profile: String, _ options: Options, _ folder: Folder) throws {
+        if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
+        if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
+        #if Postgres
+        if profile.hasPrefix("P"), let suite = PostgresSuite(options) { return try suite.profile(profile) }
+        #endif
+        if profile == "walk" || profile == "sums" { return try StaffSuite(options: options, folder: folder, contestants: []).profile(profile) }
+        if profile.hasPrefix("W") { return try WalkSuite(options: options, folder: folder, contestants: []).profile(GraphWalk.self) }
+        if profile.hasPrefix("K") || profile.hasPrefix("C") || profile.hasPrefix("M1") { return try profileCatalogue(profile, options, folder) }
+        if profile.hasPrefix("shapes") { return try ShapeProfile().run(profile.split(separator: "@").dropFirst().first.map(String.init)) }
+        if profile.hasPrefix("import") { return try ImportSuite(options: options, folder: folder, contestants: []).profile(profile) }
+        if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
+        let words = profile.split(separator: "@").map(String.init)
+        let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }
+        let runner = Profile(options, folder, type ?? EngineKeyValue.self)
+        return words[0] == "duel" ? try runner.duel(keyValueContestants) : try runner.run(words[0])
     }
 
     private static func profileCatalogue(_ step: String, _ options: Options, _ folder: Folder) throws {
@@ -150,7 +159,10 @@ import Foundation
         print(TextTable(results: results).text())
         let reached = results.rows.compactMap { results.isReached($0) }
         print("\n\(reached.filter { $0 }.count) of \(reached.count) goals reached")
-        let settings = keyValueContestants.map { $0.settings }
+        var settings = keyValueContestants.map { $0.settings }
+        #if Postgres
+        if options.includes("postgres"), let suite = PostgresSuite(options) { settings.append(try suite.settings()) }
+        #endif
         settings.forEach { print($0) }
         guard results.disagreements.isEmpty else {
             throw BenchmarkError("the contestants disagree, so no figure counts:\n" + results.disagreements.joined(separator: "\n"))

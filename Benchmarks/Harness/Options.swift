@@ -42,7 +42,8 @@ struct Options {
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
           --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
-                           catalogue, walks, sizes, limited, migration, import, lists, predicates, processes
+                           catalogue, walks, sizes, limited, migration, import, lists, predicates, processes,
+                           postgres (with Scripts/with-postgres)
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
@@ -51,6 +52,7 @@ struct Options {
           --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler;
                            STEP shapes (or shapes@OPERATION): what an operation takes with 0, 100 and 10,000 pending changes;
                            STEP import, import-file or import-again: imports of new rows, of a file's, of unchanged rows;
+                           STEP P1 to P7: the work with a PostgreSQL server;
                            STEP tails: how long durable commits take at worst beside checkpoints and cleaning
         """
 

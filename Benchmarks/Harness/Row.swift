@@ -3,6 +3,8 @@ enum Contestant: String, Codable, CaseIterable {
     case hornbeam = "Hornbeam"
     case sqlite = "SQLite"
     case lmdb = "LMDB"
+    /// libpq by hand, on the tables of Hornbeam in the same PostgreSQL server.
+    case libpq
     /// The raw baseline without a store: the physical limit.
     case machine = "machine"
 }

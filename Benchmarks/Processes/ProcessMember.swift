@@ -14,7 +14,13 @@ struct ProcessMember {
         init(save: @escaping (String) throws -> Void, close: @escaping () throws -> Void) { (self.save, self.close) = (save, close) }
     }
 
+    /// The beginning of a path that names a schema of the PostgreSQL server.
+    static let postgres = "postgres:"
+
     static func open(_ who: Contestant, _ path: String) throws -> OpenStore {
+        #if Postgres
+        if path.hasPrefix(postgres) { return try openArticles(who, schema: String(path.dropFirst(postgres.count))) }
+        #endif
         #if Rivals
         switch who {
         case .sqlite:
@@ -23,13 +29,22 @@ struct ProcessMember {
         case .lmdb:
             let store = try LMDBEvents(path: path, poolBytes: 1 << 30)
             return OpenStore(save: { try store.insertOne(event($0)) }, close: { try store.close() })
-        case .hornbeam, .machine: break
+        case .hornbeam, .machine, .libpq: break
         }
         #endif
         // The rivals have no history and no news.
         let container = try Event.container(at: path, poolBytes: 64 << 20, isShared: true)
         return OpenStore(save: { try insert(container, $0) }, close: { try container.close() })
     }
+
+    #if Postgres
+    private static func openArticles(_ who: Contestant, schema: String) throws -> OpenStore {
+        guard let server = ProcessInfo.processInfo.environment["HORNBEAM_POSTGRES"] else { throw BenchmarkError("There is no server.") }
+        let store: any ArticleStore = who == .libpq ? try LibpqArticles(server, schema: schema) : try GraphArticles(server, schema: schema)
+        let process = "\(who.rawValue) \(ProcessInfo.processInfo.processIdentifier)"
+        return OpenStore(save: { try store.saveOne(ArticleValues("\(process) \($0)", 1)) }, close: { try store.close() })
+    }
+    #endif
 
     static func event(_ uid: String) -> EventGenerator.Event {
         EventGenerator.Event(uid: uid, latitude: 1, longitude: 2, created: 3, name: "name of \(uid)", magnitude: 4)

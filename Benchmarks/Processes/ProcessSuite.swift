@@ -49,20 +49,10 @@ struct ProcessSuite {
         let path = try folder.empty("processes-\(who.rawValue)")
         try ProcessMember.open(who, path).close()
         let members = try (0..<count).map { try MemberProcess("save", who, path, $0, seconds) }
-        for member in members { try member.waitForLine() }
-        for member in members { member.go() }
-        var total = 0.0
-        var medians: [Double] = []
-        var longest = 0.0
-        for member in members {
-            let figures = try member.waitForLine().split(separator: " ").compactMap { Double($0) }
-            guard figures.count == 3 else { throw BenchmarkError("A process of \(who.rawValue) failed.") }
-            total += figures[0]
-            medians.append(figures[1])
-            longest = max(longest, figures[2])
-        }
-        for member in members { try member.end() }
-        let median = percentile(medians.sorted(), 0.5)
+        let figures = try MemberProcess.figures(of: members)
+        let total = figures.reduce(0) { $0 + $1[0] }
+        let median = percentile(figures.map { $0[1] }.sorted(), 0.5)
+        let longest = figures.map { $0[2] }.max() ?? 0
         results.add(id, who, total / seconds)
         results.add(id + "m", who, median * 1e3)
         results.add(id + "w", who, longest / median)
@@ -173,41 +163,5 @@ private final class NewsClock: @unchecked Sendable {  // guarded by the conditio
         condition.lock()
         defer { condition.unlock() }
         return times[index]
-    }
-}
-
-/// A child process, to which the parent speaks in lines.
-private final class MemberProcess {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-    private var rest = Data()
-
-    init(_ work: String, _ who: Contestant, _ path: String, _ number: Int, _ amount: Double) throws {
-        process.executableURL = URL(filePath: CommandLine.arguments[0])
-        process.arguments = ["--member", work, "--limited", who.rawValue, "--store", path, "--group", "\(number)", "--amount", "\(amount)"]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-    }
-
-    @discardableResult
-    func waitForLine() throws -> String {
-        while true {
-            if let end = rest.firstIndex(of: 10) {
-                defer { rest = Data(rest[(end + 1)...]) }
-                return String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
-            }
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { throw BenchmarkError("A process ended before its work was done.") }
-            rest.append(data)
-        }
-    }
-
-    func go() { input.fileHandleForWriting.write(Data("go\n".utf8)) }
-
-    func end() throws {
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw BenchmarkError("A process ended with status \(process.terminationStatus).") }
     }
 }

@@ -83,6 +83,7 @@ extension Contestant {
         case .hornbeam: "#2f6f4f"
         case .sqlite: "#8a9bb0"
         case .lmdb: "#c98f4a"
+        case .libpq: "#7a6fb0"
         case .machine: "#b9b9b9"
         }
     }

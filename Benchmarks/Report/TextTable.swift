@@ -20,7 +20,7 @@ struct TextTable {
     /// Hornbeam's figure divided by that of the contestant that the goal names, otherwise by that of the best rival.
     private func ratio(_ row: Row) -> String {
         guard let own = results.median(row.id, .hornbeam) else { return "" }
-        let named = row.goal?.of ?? (row.goal == nil ? [.lmdb, .sqlite].first { results.median(row.id, $0) != nil } : nil)
+        let named = row.goal?.of ?? (row.goal == nil ? [.lmdb, .sqlite, .libpq].first { results.median(row.id, $0) != nil } : nil)
         guard let named, let other = results.median(row.id, named), other != 0 else { return "" }
         return (own / other).short
     }

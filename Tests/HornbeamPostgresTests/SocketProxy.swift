@@ -18,6 +18,7 @@ final class SocketProxy: Sendable {
     private let listener: Int32
     private let cuts = Mutex<[Cut]>([])
     private let cutCount = Atomic<Int>(0)
+    private let tripCount = Atomic<Int>(0)
 
     /// - Parameter server: The folder of the server's socket.
     init(server: String) throws {
@@ -36,7 +37,8 @@ final class SocketProxy: Sendable {
                     continue
                 }
                 Thread.detachNewThread { [weak self] in
-                    while let proxy = self, proxy.forward(client, server) {}
+                    var last = Direction.fromServer
+                    while let proxy = self, proxy.forward(client, server, &last) {}
                     close(client)
                     close(server)
                 }
@@ -56,6 +58,9 @@ final class SocketProxy: Sendable {
     /// Closes a second connection after the first. Its messages are counted from the first one after that.
     func thenCloseAtMessage(_ number: Int, _ direction: Direction) { cuts.withLock { $0.append(Cut(direction: direction, rest: number)) } }
 
+    /// How often a client has sent something, and then waited for the server.
+    var roundTripCount: Int { tripCount.load(ordering: .relaxed) }
+
     /// The number of connections that were closed.
     var closedCount: Int { cutCount.load(ordering: .relaxed) }
 
@@ -70,13 +75,15 @@ final class SocketProxy: Sendable {
     }
 
     /// Forwards what one side has sent. Returns false when the connection is to be closed.
-    private func forward(_ client: Int32, _ server: Int32) -> Bool {
+    private func forward(_ client: Int32, _ server: Int32, _ last: inout Direction) -> Bool {
         var sides = [pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0)]
         guard poll(&sides, 2, 100) >= 0 else { return errno == EINTR }
         for (side, direction) in zip(sides, [Direction.toServer, .fromServer]) where side.revents != 0 {
             var bytes = [UInt8](repeating: 0, count: 65_536)
             let count = read(side.fd, &bytes, bytes.count)
             if count <= 0 || isCut(direction) { return false }
+            if direction == .toServer, last == .fromServer { tripCount.add(1, ordering: .relaxed) }
+            last = direction
             var sent = 0
             while sent < count {
                 let written = bytes[sent ..< count].withUnsafeBytes { write(direction == .toServer ? server : client, $0.baseAddress, $0.count) }

@@ -43,10 +43,15 @@ extension ManagedObjectContext {
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try DictionaryProgram(fetch.request, for: fetch.entity)
-        if let store = stack.queryingStore, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] {
-            // The columns can read objects that a fetch of the objects alone does not load.
-            try store.load(fetch)
-            try advance()
+        if let store = stack.queryingStore, !program.isGrouped {
+            if parent == nil, case .storeOnly = try pendingPlan(for: fetch) {
+                if case .found(let rows) = try store.answerDictionaries(fetch, program) { return (program, rows) }
+                try advance()
+            } else if fetch.request.relatedPaths(in: fetch.entity) != [] {
+                // The columns can read objects that a fetch of the objects alone does not load.
+                try store.load(fetch)
+                try advance()
+            }
         }
         let rows = try reportingOnce(fetch.request, program) {
             // A custom store groups by the columns that the request names.
@@ -90,15 +95,19 @@ extension ManagedObjectContext {
     ) throws -> [[PropertyValue]] {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchTimer(self)
+        var excluded = keys
         if let store = stack.queryingStore {
             if keys.isEmpty && others.isEmpty {
-                if let groups = try store.answerGroups(fetch) { return groups }
+                switch try store.answerDictionaries(fetch, program) {
+                case .found(let groups): return groups
+                case .cached(let others): excluded = others
+                }
             } else {
-                try store.load(fetch)
+                excluded.formUnion(try store.load(fetch))
             }
             try advance()
         }
-        let answer = try readingSnapshot().groups(fetch, program, excluding: keys, adding: others)
+        let answer = try readingSnapshot().groups(fetch, program, excluding: excluded, adding: others)
         note(answer.work, results: answer.rows.count, watch)
         return answer.rows
     }

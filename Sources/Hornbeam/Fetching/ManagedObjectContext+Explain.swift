@@ -13,8 +13,11 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The errors of `fetch`.
     public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
-        let fetch = try prepared(request.untyped)
-        let plan = try stack.queryingStore?.explainQuery(fetch) ?? readingSnapshot().explain(fetch)
+        var description = request.untyped
+        if Object.self == [String: PropertyValue].self { description.resultType = .dictionaries }
+        let fetch = try prepared(description)
+        let program = fetch.request.resultType == .dictionaries ? try DictionaryProgram(fetch.request, for: fetch.entity) : nil
+        let plan = try stack.queryingStore?.explainQuery(fetch, program) ?? readingSnapshot().explain(fetch)
         switch try pendingPlan(for: fetch) {
         case .storeOnly: return plan
         case .overlay(let overlay):

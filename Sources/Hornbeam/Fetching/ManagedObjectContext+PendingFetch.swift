@@ -54,11 +54,15 @@ extension ManagedObjectContext {
             return count
         }
         let watch = FetchTimer(self)
+        var excluded = keys
         if let store = stack.queryingStore {
-            if let count = try store.answerCount(fetch, excluding: keys) { return count }
+            switch try store.answerCount(fetch, excluding: keys) {
+            case .found(let count): return count
+            case .cached(let others): excluded.formUnion(others)
+            }
             try advance()
         }
-        let answer = try readingSnapshot().countAnswer(fetch, excluding: keys)
+        let answer = try readingSnapshot().countAnswer(fetch, excluding: excluded)
         note(answer.work, results: answer.count, watch)
         return answer.count
     }
@@ -73,12 +77,16 @@ extension ManagedObjectContext {
             return FoundObjects(found.map(adopted))
         }
         let watch = FetchTimer(self)
+        var excluded = keys
         if let store = stack.queryingStore {
-            let found = try store.answer(fetch, excluding: keys)
+            let finding = try store.answer(fetch, excluding: keys)
             try advance()
-            if let found { return FoundObjects(try readingSnapshot().part(.first).answer(found).rows) }
+            switch finding {
+            case .found(let references): return FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
+            case .cached(let others): excluded.formUnion(others)
+            }
         }
-        let answer = try readingSnapshot().fetch(fetch, excluding: keys)
+        let answer = try readingSnapshot().fetch(fetch, excluding: excluded)
         note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer.rows)
     }

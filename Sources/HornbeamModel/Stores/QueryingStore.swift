@@ -53,7 +53,9 @@ public struct StoreQuery: Sendable {
         case objects
         /// The answer has the number of objects only.
         case count
-        /// The answer has a dictionary for each group.
+        /// The answer has the values of `paths` for each object, in the order of the objects.
+        case values
+        /// The answer has the groups.
         case groups
     }
 
@@ -66,18 +68,42 @@ public struct StoreQuery: Sendable {
     public let entity: EntityDescription
     /// The predicate of the request.
     public let condition: StoreCondition
-    /// The groups of a query of the kind `groups`; nil for other kinds, and for groups of another form, which only Hornbeam makes.
+    /// The groups of a query of the kind `groups`; nil for other kinds.
     public let grouping: StoreGrouping?
+    /// The key paths of a query of the kind `values`; empty for other kinds.
+    public let paths: [[String]]
     /// The keys of objects that are no results. They are excluded before offset and limit apply.
     public let excludedKeys: Set<UInt64>
+    private let cached: @Sendable (_ key: UInt64, _ version: UInt64) -> Bool
 
-    package init(_ kind: Kind, _ fetch: ValidatedFetch, excluding keys: Set<UInt64>) {
+    /// True if Hornbeam has the row of an object in this version, so that an answer need not have it. An answer always has rows with members.
+    public func isCached(_ key: UInt64, version: UInt64) -> Bool { cached(key, version) }
+
+    package init(
+        _ kind: Kind, _ fetch: ValidatedFetch, excluding keys: Set<UInt64>, cached: @escaping @Sendable (UInt64, UInt64) -> Bool = { _, _ in false }
+    ) {
+        self.cached = cached
         self.kind = kind
         request = fetch.request
         entity = fetch.entity
         condition = StoreCondition(fetch.request.predicate)
-        grouping = kind == .groups ? StoreGrouping(fetch.request) : nil
+        grouping = nil
+        paths = []
         excludedKeys = keys
+    }
+
+    /// A query for the dictionaries of a program; nil if they have computed values, or values of another form.
+    package init?(_ program: DictionaryProgram, _ fetch: ValidatedFetch) {
+        grouping = StoreGrouping(program)
+        let columns = program.inputs.map(\.plainPath)
+        cached = { _, _ in false }
+        guard grouping != nil || !program.isGrouped && !columns.contains(nil) && !program.orderAppliesToDictionaries else { return nil }
+        kind = program.isGrouped ? .groups : .values
+        request = program.objects(of: fetch.request)
+        entity = fetch.entity
+        condition = StoreCondition(fetch.request.predicate)
+        paths = program.isGrouped ? [] : columns.compactMap(\.self)
+        excludedKeys = []
     }
 
     /// The concrete entities of the objects that can be results.
@@ -86,12 +112,14 @@ public struct StoreQuery: Sendable {
 
 /// The answer of a store to a query.
 public enum StoreAnswer: Sendable {
-    /// The results in their order, with the rows of at least all of them.
+    /// The results in their order, with the rows of at least all of them that are not cached.
     case objects([CustomStoreKey], rows: [CustomStoreRow])
     /// The number of results.
     case count(Int)
-    /// The groups in their order: for each the values of the grouping's columns, in their order.
-    case groups([[PropertyValue]])
+    /// For each object the values of the query's paths; a to-one relationship is an object ID.
+    case values([[PropertyValue]])
+    /// The groups, in any order.
+    case groups([StoreGroup])
 }
 
 /// Refuses a save because rows changed since they were read, or because other rows have its unique values.

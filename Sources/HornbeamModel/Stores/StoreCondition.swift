@@ -13,19 +13,27 @@ public indirect enum StoreCondition: Hashable, Sendable {
     case not(StoreCondition)
     /// A comparison of a key path with a constant.
     case comparison(StoreComparison)
-    /// A condition of another form, which only Hornbeam evaluates: closures, SUBQUERY, functions, comparisons of two key paths.
+    /// A comparison of another form: of two key paths, of calculated values, or of values of a SUBQUERY's members.
+    case expressions(StoreExpressionComparison)
+    /// A condition of another form, which only Hornbeam evaluates: closures, functions.
     case other
 
     /// The condition of a predicate; true for every object if there is none.
-    public init(_ predicate: FetchPredicate?) { self.init(predicate?.node.simplified ?? .constant(true)) }
+    public init(_ predicate: FetchPredicate?) { self.init(predicate?.node.simplified ?? .constant(true), []) }
 
-    private init(_ node: FetchPredicate.Node) {
+    /// - Parameter variables: The variables of the SUBQUERYs around the condition.
+    init(_ node: FetchPredicate.Node, _ variables: Set<String>) {
         switch node {
         case .constant(let value): self = .constant(value)
-        case .and(let nodes): self = .all(nodes.map(Self.init))
-        case .or(let nodes): self = .any(nodes.map(Self.init))
-        case .not(let inner): self = .not(Self(inner))
-        case .comparison: self = PredicateAnalysis.term(node).flatMap(StoreComparison.init).map { .comparison($0) } ?? .other
+        case .and(let nodes): self = .all(nodes.map { Self($0, variables) })
+        case .or(let nodes): self = .any(nodes.map { Self($0, variables) })
+        case .not(let inner): self = .not(Self(inner, variables))
+        case .comparison(let comparison):
+            if let term = PredicateAnalysis.term(node).flatMap(StoreComparison.init) {
+                self = .comparison(term)
+            } else {
+                self = StoreExpressionComparison(comparison, variables).map { .expressions($0) } ?? .other
+            }
         case .block: self = .other
         }
     }
@@ -33,7 +41,7 @@ public indirect enum StoreCondition: Hashable, Sendable {
     /// False if a part has another form, which only Hornbeam evaluates.
     public var isComplete: Bool {
         switch self {
-        case .constant, .comparison: true
+        case .constant, .comparison, .expressions: true
         case .all(let parts), .any(let parts): parts.allSatisfy(\.isComplete)
         case .not(let part): part.isComplete
         case .other: false
@@ -94,6 +102,13 @@ public struct StoreComparison: Hashable, Sendable {
     /// The constant on the right side. Booleans occur as the numbers 0 and 1.
     public var value: PropertyValue
 
+    package init(
+        _ path: [String], _ comparator: Operator, _ value: PropertyValue, options: FetchPredicate.Options, quantifier: Quantifier = .none
+    ) {
+        (self.path, self.comparator, self.value) = (path, comparator, value)
+        (self.options, self.quantifier) = (options, quantifier)
+    }
+
     init?(_ term: PredicateAnalysis.Term) {
         guard let names = term.names, let comparator = Operator(term.comparator) else { return nil }
         path = names
@@ -105,6 +120,16 @@ public struct StoreComparison: Hashable, Sendable {
         case .any: quantifier = .any
         case .all: quantifier = .all
         }
+    }
+}
+
+extension StoreExpressionComparison {
+    /// Nil for a comparison of another form.
+    init?(_ comparison: FetchPredicate.Comparison, _ variables: Set<String>) {
+        guard comparison.modifier == .direct, let comparator = StoreComparison.Operator(comparison.comparator),
+            let left = StoreExpression(comparison.left, variables), let right = StoreExpression(comparison.right, variables)
+        else { return nil }
+        self.init(left: left, comparator: comparator, right: right, options: comparison.options)
     }
 }
 

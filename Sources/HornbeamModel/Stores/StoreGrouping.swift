@@ -1,73 +1,78 @@
 /// The groups of a query with dictionary results, in the form that a store translates.
 ///
-/// The groups are ordered by the request's sort criteria, which are key paths of `keys`, then by the least key of their objects.
+/// The store returns a `StoreGroup` for each combination of values. Hornbeam computes the columns from these, applies the condition on groups, and
+/// orders the dictionaries.
 public struct StoreGrouping: Hashable, Sendable {
-    /// A column of the dictionaries.
-    public struct Column: Hashable, Sendable {
-        /// The key in the dictionary.
-        public let name: String
-        /// The value.
-        public let value: Value
-    }
-
-    /// The value of a column for a group.
-    public enum Value: Hashable, Sendable {
-        /// The value by which objects are grouped.
-        case key([String])
-        /// The number of objects.
+    /// The functions of totals.
+    public enum Function: String, Hashable, Sendable {
+        /// The number of values that are not nil; of objects if the total has no key path.
         case count
-        /// The number of objects with a value at the key path.
-        case countOf([String])
+        /// The sum; 0 without values.
+        case sum
+        /// The average; nil without values.
+        case average
         /// The least value; nil without values.
-        case minimum([String])
+        case minimum
         /// The greatest value; nil without values.
-        case maximum([String])
-        /// The sum of the values; 0 without values.
-        case sum([String])
-        /// The average of the values; nil without values.
-        case average([String])
+        case maximum
     }
 
-    /// The key paths by whose values objects are grouped. Missing values are one group.
+    /// A function over the values of the objects in a group that are not nil.
+    public struct Total: Hashable, Sendable {
+        /// The function.
+        public let function: Function
+        /// The key path of the values; nil for the objects themselves.
+        public let path: [String]?
+        /// True if equal values are added only once.
+        public let isDistinct: Bool
+    }
+
+    /// The key paths by whose values objects are grouped. Missing values are one group. Without key paths there is one group, also without objects.
     public let keys: [[String]]
-    /// The columns of the dictionaries.
-    public let columns: [Column]
+    /// The totals of each group.
+    public let totals: [Total]
 
-    /// Nil for a request with another form: computed columns, a condition on groups, offset or limit, no key.
-    init?(_ request: FetchDescription) {
-        keys = request.propertiesToGroupBy.map { $0.split(separator: ".").map(String.init) }
-        let known = Set(keys)
-        guard !keys.isEmpty, request.havingPredicate == nil, !request.returnsDistinctResults, request.window.isWhole,
-            request.sortDescriptors.allSatisfy({ known.contains($0.keyPath.split(separator: ".").map(String.init)) })
-        else { return nil }
-        var columns: [Column] = []
-        for column in request.propertiesToFetch {
-            guard let value = Self.value(column), !columns.contains(where: { $0.name == column.name }) else { return nil }
-            if case .key(let path) = value, !known.contains(path) { return nil }
-            columns.append(Column(name: column.name, value: value))
+    /// Nil for a program with values of another form: computed ones, values of to-many relationships, functions such as `median:`.
+    package init?(_ program: DictionaryProgram) {
+        guard program.isGrouped else { return nil }
+        var keys: [[String]] = []
+        for input in program.grouping {
+            guard let path = program.inputs[input].plainPath else { return nil }
+            keys.append(path)
         }
-        if columns.isEmpty { return nil }
-        self.columns = columns
-    }
-
-    private static func value(_ column: FetchColumn) -> Value? {
-        switch column {
-        case .property(let path): return .key(path.split(separator: ".").map(String.init))
-        case .expression(_, let expression, nil):
-            guard case .function(let function, let arguments) = expression.node, arguments.count == 1 else { return nil }
-            if function == .count, arguments[0] == .evaluatedObject { return .count }
-            guard case .keyPath(.evaluatedObject, let steps) = arguments[0] else { return nil }
-            let names = steps.compactMap { if case .name(let name) = $0 { name } else { nil } }
-            guard names.count == steps.count else { return nil }
-            switch function {
-            case .count: return .countOf(names)
-            case .min: return .minimum(names)
-            case .max: return .maximum(names)
-            case .sum: return .sum(names)
-            case .average: return .average(names)
-            default: return nil
+        var totals: [Total] = []
+        for total in program.totals {
+            guard let function = Function(total.function) else { return nil }
+            if program.inputs[total.input] == .evaluatedObject, function == .count {
+                totals.append(Total(function: .count, path: nil, isDistinct: false))
+            } else {
+                guard let path = program.inputs[total.input].plainPath else { return nil }
+                totals.append(Total(function: function, path: path, isDistinct: total.isDistinct))
             }
-        case .expression: return nil
+        }
+        self.keys = keys
+        self.totals = totals
+    }
+}
+
+extension FetchExpression.Node {
+    /// The names of a key path without operators from the object; nil for other expressions.
+    var plainPath: [String]? {
+        guard case .keyPath(.evaluatedObject, let steps) = self else { return nil }
+        let names = steps.compactMap { if case .name(let name) = $0 { name } else { nil } }
+        return names.count == steps.count ? names : nil
+    }
+}
+
+extension StoreGrouping.Function {
+    fileprivate init?(_ function: PredicateFunction) {
+        switch function {
+        case .count: self = .count
+        case .sum: self = .sum
+        case .average: self = .average
+        case .min: self = .minimum
+        case .max: self = .maximum
+        default: return nil
         }
     }
 }

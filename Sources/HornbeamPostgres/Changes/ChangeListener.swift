@@ -39,6 +39,7 @@ final class ChangeListener: Sendable {
 
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(parameters)
+        connection.ownPayload = source.uuidString
         try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))"))
         return connection
     }

@@ -9,6 +9,12 @@ internal import Glibc
     private let handle: OpaquePointer
     /// False after an error that makes the state of the connection unknown.
     private(set) var isUsable = true
+    private var prepared = PreparedStatements()
+    /// The payload of notifications that need no answer, because the process has sent them itself.
+    var ownPayload: String?
+    private var ownNotificationCount = 0
+    /// After so many notifications of its own, a listener reads the table of saves again, so that the next read has few rows to skip.
+    private static let ownNotificationsMax = 256
 
     /// Connects and waits for the server.
     ///
@@ -41,8 +47,19 @@ internal import Glibc
     /// Executes a statement and waits for its result.
     @discardableResult
     func execute(_ statement: Statement) throws(PostgresError) -> QueryResult {
+        let use = prepared.use(statement)
+        if case .prepare(let name) = use {
+            do { _ = unsafe try checked(PQprepare(handle, name, statement.sql, 0, nil)) } catch {
+                prepared.forget(statement)
+                throw error
+            }
+        }
         let answer = unsafe withParameters(statement) { values in
-            unsafe PQexecParams(handle, statement.sql, Int32(statement.parameters.count), nil, values, nil, nil, 0)
+            let count = Int32(statement.parameters.count)
+            return switch use {
+            case .text: unsafe PQexecParams(handle, statement.sql, count, nil, values, nil, nil, 0)
+            case .prepare(let name), .name(let name): unsafe PQexecPrepared(handle, name, count, values, nil, nil, 0)
+            }
         }
         return unsafe try checked(answer)
     }
@@ -50,26 +67,48 @@ internal import Glibc
     /// Executes statements in pipeline mode: one round trip for all of them. After an error, the rest is not executed.
     func execute(all statements: [Statement]) throws(PostgresError) -> [QueryResult] {
         guard unsafe PQenterPipelineMode(handle) == 1 else { throw failure() }
-        for statement in statements {
-            let isSent = unsafe withParameters(statement) { values in
-                unsafe PQsendQueryParams(handle, statement.sql, Int32(statement.parameters.count), nil, values, nil, nil, 0)
-            }
-            if isSent != 1 { throw failure() }
+        let uses = statements.map { prepared.use($0) }
+        for (statement, use) in zip(statements, uses) {
+            guard send(statement, use) else { throw failure() }
         }
         guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
         var results: [QueryResult] = []
         var first: PostgresError?
-        for _ in statements {
-            do { results.append(unsafe try checked(PQgetResult(handle))) } catch { first = first ?? error }
+        for (statement, use) in zip(statements, uses) {
+            if case .prepare = use {
+                do { _ = try next() } catch {
+                    first = first ?? error
+                    prepared.forget(statement)
+                }
+                if !isUsable { break }
+            }
+            do { results.append(try next()) } catch { first = first ?? error }
             if !isUsable { break }
-            // Each statement's results end with a null pointer.
-            while let rest = unsafe PQgetResult(handle) { unsafe PQclear(rest) }
         }
         if let first, !isUsable { throw first }
         if let end = unsafe PQgetResult(handle) { unsafe PQclear(end) }
         guard unsafe PQexitPipelineMode(handle) == 1 else { throw first ?? failure() }
         if let first { throw first }
         return results
+    }
+
+    /// Sends a statement in pipeline mode. False if libpq could not.
+    private func send(_ statement: Statement, _ use: PreparedStatements.Use) -> Bool {
+        if case .prepare(let name) = use, unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) != 1 { return false }
+        return unsafe withParameters(statement) { values in
+            let count = Int32(statement.parameters.count)
+            return switch use {
+            case .text: unsafe PQsendQueryParams(handle, statement.sql, count, nil, values, nil, nil, 0)
+            case .prepare(let name), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, 0)
+            }
+        } == 1
+    }
+
+    /// The next result in pipeline mode. Results of a message end with a null pointer.
+    private func next() throws(PostgresError) -> QueryResult {
+        let answer = unsafe PQgetResult(handle)
+        defer { if isUsable { while let rest = unsafe PQgetResult(handle) { unsafe PQclear(rest) } } }
+        return unsafe try checked(answer)
     }
 
     private func withParameters<R>(_ statement: Statement, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> R) -> R {
@@ -123,8 +162,13 @@ internal import Glibc
     private func takeNotifications() -> Bool {
         var isNotified = false
         while let notification = unsafe PQnotifies(handle) {
+            if let ownPayload, let extra = unsafe notification.pointee.extra, unsafe String(cString: extra) == ownPayload {
+                ownNotificationCount += 1
+                isNotified = isNotified || ownNotificationCount % Self.ownNotificationsMax == 0
+            } else {
+                isNotified = true
+            }
             unsafe PQfreemem(notification)
-            isNotified = true
         }
         return isNotified
     }
@@ -166,11 +210,38 @@ internal import Glibc
 
     /// The text of a cell; nil for NULL.
     subscript(row: Int, column: Int) -> String? {
+        unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The number in a cell; nil for NULL and for other texts.
+    func integer(_ row: Int, _ column: Int) -> Int64? {
+        let number: Int64?? = unsafe withBytes(row, column) { unsafe Self.integer($0) }
+        return number ?? nil
+    }
+
+    private static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        let isNegative = unsafe bytes.first == UInt8(ascii: "-")
+        guard bytes.count > (isNegative ? 1 : 0) else { return nil }
+        // Negative, because the least number has no positive counterpart.
+        var number: Int64 = 0
+        for place in (isNegative ? 1 : 0) ..< bytes.count {
+            let digit = unsafe bytes[place] &- UInt8(ascii: "0")
+            let (product, isTooLong) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isTooSmall) = product.subtractingReportingOverflow(Int64(digit))
+            if digit > 9 || isTooLong || isTooSmall { return nil }
+            number = sum
+        }
+        if isNegative { return number }
+        return number == .min ? nil : -number
+    }
+
+    /// Passes the bytes of a cell; nil for NULL.
+    func withBytes<R>(_ row: Int, _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
         precondition(row >= 0 && row < rowCount && column >= 0 && column < columnCount, "The cell exists.")
-        if unsafe PQgetisnull(handle, Int32(row), Int32(column)) == 1 { return nil }
-        let bytes = unsafe UnsafeBufferPointer(
-            start: PQgetvalue(handle, Int32(row), Int32(column)), count: Int(PQgetlength(handle, Int32(row), Int32(column))))
-        return unsafe bytes.withMemoryRebound(to: UInt8.self) { unsafe String(decoding: $0, as: UTF8.self) }
+        let length = unsafe Int(PQgetlength(handle, Int32(row), Int32(column)))
+        if length == 0, unsafe PQgetisnull(handle, Int32(row), Int32(column)) == 1 { return nil }
+        let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(handle, Int32(row), Int32(column)), count: length)
+        return unsafe try bytes.withMemoryRebound(to: UInt8.self) { unsafe try body($0) }
     }
 
     /// The first cell of the first row.

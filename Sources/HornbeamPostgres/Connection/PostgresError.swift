@@ -11,10 +11,14 @@ struct PostgresError: Error {
 
     /// `unique_violation`
     var isUniqueViolation: Bool { state == "23505" }
+    /// `numeric_value_out_of_range`, `division_by_zero`
+    var isCalculation: Bool { state == "22003" || state == "22012" }
     /// `serialization_failure`, `deadlock_detected`: nothing was written, and the same transaction can succeed when it runs again.
     var isRepeatable: Bool { state == "40001" || state == "40P01" }
     /// True when the connection is lost, so that the outcome of a commit that was sent is not known.
-    var isLostConnection: Bool { state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") }
+    var isLostConnection: Bool { state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") || isStaleStatement }
+    /// True when the server does not know a prepared statement any more, or cannot use it after a change of a table. A new connection prepares it again.
+    private var isStaleStatement: Bool { state == "26000" || state == "0A000" }
 
     var error: HornbeamError {
         switch state {

@@ -29,7 +29,7 @@ struct NumberComparison {
         case .int(let number):
             if isInteger { return "\(sql) \(sign) \(parameters.add(String(number), as: "bigint"))" }
             if type == .decimal { return guarded("\(sql) \(sign) \(parameters.add(String(number), as: "numeric"))", sign) }
-            guard abs(Double(number)) <= 0x1p53 else { return nil }
+            guard Double(exactly: number) != nil else { return nil }
             return guarded("\(sql)::float8 \(sign) \(parameters.add(String(number), as: "float8"))", sign)
         case .double(let number):
             if number.isNaN { return "FALSE" }
@@ -48,8 +48,12 @@ struct NumberComparison {
         }
     }
 
+    private func guarded(_ test: String, _ sign: String) -> String { Self.guarded(test, sql, sign) }
+
     /// For the server, NaN is greater than all numbers.
-    private func guarded(_ test: String, _ sign: String) -> String { sign.hasPrefix(">") ? "(\(test) AND \(sql) <> 'NaN')" : test }
+    static func guarded(_ test: String, _ sql: String, _ sign: String?) -> String {
+        sign?.hasPrefix(">") ?? false ? "(\(test) AND \(sql) <> 'NaN')" : test
+    }
 
     /// All decimal digits of a finite double, in plain notation.
     private func exactDigits(_ number: Double) -> String { String(format: "%.1074f", number) }

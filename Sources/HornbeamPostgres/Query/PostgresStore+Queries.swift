@@ -3,20 +3,32 @@ internal import Foundation
 public import HornbeamModel
 
 extension PostgresStore {
+    /// Nil also for a query whose calculations the server cannot finish, such as a sum with more than 64 bits.
     public func answer(_ query: StoreQuery) throws -> StoreAnswer? {
         var translator = QueryTranslator(query.request, query.entity, excluding: query.excludedKeys, try layout)
         switch query.kind {
         case .objects:
             guard let (reader, statement) = try translator.exact() else { return nil }
-            let rows = try reader.rows(try withConnection { try $0.execute(statement) })
-            return .objects(rows.map(\.object), rows: rows)
+            return try calculated(statement).map {
+                let (keys, rows) = try reader.objects($0, query)
+                return .objects(keys, rows: rows)
+            }
         case .count:
             guard let statement = try translator.exactCount() else { return nil }
-            let result = try withConnection { try $0.execute(statement) }
-            return .count(result.value.flatMap { Int($0) } ?? 0)
+            return try calculated(statement).map { .count($0.value.flatMap { Int($0) } ?? 0) }
+        case .values:
+            guard let (columns, statement) = try translator.exactValues(query.paths) else { return nil }
+            return try calculated(statement).map { .values(try columns.rows($0)) }
         case .groups:
             guard let grouping = query.grouping, let (columns, statement) = try translator.exactGroups(grouping) else { return nil }
-            return .groups(try columns.rows(try withConnection { try $0.execute(statement) }))
+            return try calculated(statement).flatMap(columns.groups).map { .groups($0) }
+        }
+    }
+
+    /// Nil if the server cannot finish a calculation.
+    private func calculated(_ statement: Statement) throws -> QueryResult? {
+        try withConnection { connection in
+            do { return try connection.execute(statement) } catch let error as PostgresError where error.isCalculation { return nil }
         }
     }
 
@@ -24,13 +36,23 @@ extension PostgresStore {
     public func explain(_ query: StoreQuery) throws -> String {
         let layout = try layout
         var translator = QueryTranslator(query.request, query.entity, excluding: query.excludedKeys, layout)
-        if let (_, statement) = try translator.exact() { return try text("by the server", statement, query) }
+        if let statement = try exactStatement(query, &translator) { return try text("by the server", statement, query) }
         translator = QueryTranslator(query.request, query.entity, excluding: query.excludedKeys, layout)
         let (_, statement) = try translator.superset()
         var parts = ["condition"]
+        if query.kind != .objects { parts.append(query.kind == .groups ? "groups" : "values") }
         if !query.request.sortDescriptors.isEmpty { parts.append("order") }
         if query.request.fetchLimit > 0 || query.request.fetchOffset > 0 { parts.append("offset and limit") }
         return try text("more rows by the server", statement, query) + "\n  here: \(parts.joined(separator: ", "))"
+    }
+
+    private func exactStatement(_ query: StoreQuery, _ translator: inout QueryTranslator) throws -> Statement? {
+        switch query.kind {
+        case .objects: try translator.exact()?.1
+        case .count: try translator.exactCount()
+        case .values: try translator.exactValues(query.paths)?.1
+        case .groups: try query.grouping.flatMap { try translator.exactGroups($0)?.1 }
+        }
     }
 
     private func text(_ part: String, _ statement: Statement, _ query: StoreQuery) throws -> String {

@@ -1,7 +1,7 @@
 #if Postgres
 internal import HornbeamModel
 
-/// Translates a request into SQL.
+/// Translates a query into SQL.
 struct QueryTranslator {
     private let request: FetchDescription
     private let entity: EntityDescription
@@ -14,18 +14,18 @@ struct QueryTranslator {
         self.entity = entity
         excluded = excluding
         self.layout = layout
-        condition = ConditionTranslator(layout)
+        condition = ConditionTranslator(layout, entity)
     }
 
     /// The statement that reads the results in their order; nil if SQL cannot find exactly these.
     mutating func exact() throws -> (RowReader, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate), of: entity, "t"), let order = order() else { return nil }
+        guard let test = condition.exact(StoreCondition(request.predicate)), let order = order() else { return nil }
         return try select(test, " ORDER BY \(order)\(window())")
     }
 
     /// The statement that counts the results; nil if SQL cannot find exactly these.
     mutating func exactCount() throws -> Statement? {
-        guard let test = condition.exact(StoreCondition(request.predicate), of: entity, "t") else { return nil }
+        guard let test = condition.exact(StoreCondition(request.predicate)) else { return nil }
         let table = try layout.table(of: entity.name)
         let filter = filter(test)
         let window = window()
@@ -35,45 +35,43 @@ struct QueryTranslator {
         return Statement(sql, condition.parameters.values)
     }
 
-    /// The statement that makes groups; nil if SQL makes other ones.
-    mutating func exactGroups(_ grouping: StoreGrouping) throws -> (GroupColumns, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate), of: entity, "t") else { return nil }
-        var columns = GroupColumns()
-        for column in grouping.columns {
-            guard columns.add(column.value, value(of: column.value)) else { return nil }
+    /// The statement that reads values of the results in their order; nil if SQL cannot find exactly these.
+    mutating func exactValues(_ paths: [[String]]) throws -> (GroupColumns, Statement)? {
+        guard let test = condition.exact(StoreCondition(request.predicate)), let order = order() else { return nil }
+        var columns = GroupColumns(layout)
+        for path in paths {
+            guard let value = condition.value(path, in: 0), columns.add(value) else { return nil }
         }
-        var keys: [String] = []
-        var order: [String] = []
-        for key in grouping.keys {
-            guard let value = condition.value(key, of: entity, "t"), GroupColumns.isKey(value.type) else { return nil }
-            keys.append(value.sql)
-        }
-        for sort in request.sortDescriptors {
-            guard let value = condition.value(sort.keyPath.split(separator: ".").map(String.init), of: entity, "t") else { return nil }
-            guard value.type != .string || sort.comparison == .standard else { return nil }
-            let collation = [.string, .uri].contains(value.type) ? " COLLATE \"C\"" : ""
-            order.append(value.sql + collation + (sort.isAscending ? " ASC NULLS FIRST" : " DESC NULLS LAST"))
-        }
-        let table = try layout.table(of: entity.name)
         let filter = filter(test)
+        let table = try layout.table(of: entity.name)
         let sql = """
-            SELECT \(columns.sql) FROM \(table.name) t\(condition.joins)\(filter) GROUP BY \(keys.joined(separator: ", ")) \
-            ORDER BY \((order + ["min(t._id)"]).joined(separator: ", "))
+            SELECT \(columns.texts.joined(separator: ", ")) FROM \(table.name) t\(condition.joins)\(filter) ORDER BY \(order)\(window())
             """
         return (columns, Statement(sql, condition.parameters.values))
     }
 
-    private mutating func value(of column: StoreGrouping.Value) -> ConditionTranslator.Value? {
-        switch column {
-        case .count: nil
-        case .key(let path), .countOf(let path), .minimum(let path), .maximum(let path), .sum(let path), .average(let path):
-            condition.value(path, of: entity, "t")
+    /// The statement that makes groups; nil if SQL makes other ones.
+    mutating func exactGroups(_ grouping: StoreGrouping) throws -> (GroupColumns, Statement)? {
+        guard let test = condition.exact(StoreCondition(request.predicate)) else { return nil }
+        var columns = GroupColumns(layout)
+        for key in grouping.keys {
+            guard let value = condition.value(key, in: 0), columns.addKey(value) else { return nil }
         }
+        for total in grouping.totals {
+            let value = total.path.flatMap { condition.value($0, in: 0) }
+            guard columns.add(total, value) else { return nil }
+        }
+        let table = try layout.table(of: entity.name)
+        let filter = filter(test)
+        let places = (1 ..< columns.keyCount + 1).map(String.init).joined(separator: ", ")
+        let groups = places.isEmpty ? "" : " GROUP BY \(places)"
+        return (columns, Statement("SELECT \(columns.groupSQL) FROM \(table.name) t\(condition.joins)\(filter)\(groups)", condition.parameters.values))
     }
 
     /// The statement that reads the results and perhaps more rows.
     mutating func superset() throws -> (RowReader, Statement) {
-        let test = condition.superset(StoreCondition(request.predicate), of: entity, "t")
+        condition.allowsCalculations = false
+        let test = condition.superset(StoreCondition(request.predicate))
         return try select(test, "")
     }
 
@@ -105,11 +103,13 @@ struct QueryTranslator {
     private mutating func order() -> String? {
         var parts: [String] = []
         for sort in request.sortDescriptors {
-            guard let value = condition.value(sort.keyPath.split(separator: ".").map(String.init), of: entity, "t") else { return nil }
+            guard let value = condition.value(sort.keyPath.split(separator: ".").map(String.init), in: 0) else { return nil }
             // Missing values come first in ascending order, then NaN.
             let end = sort.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST"
             switch value.type {
-            case .string where sort.comparison != .standard, .composite, .objectID, .transformable, .undefined: return nil
+            case .string where sort.comparison == .localizedStandard, .composite, .objectID, .transformable, .undefined: return nil
+            case .string where sort.comparison == .caseInsensitive:
+                parts.append("\(TextComparison.folded(value.sql, .caseInsensitive, layout)) COLLATE \"C\" \(end)")
             case .string, .uri: parts.append("\(value.sql) COLLATE \"C\" \(end)")
             case .double, .float, .decimal: parts += ["(\(value.sql) <> 'NaN') \(end)", "\(value.sql) \(end)"]
             default: parts.append("\(value.sql) \(end)")

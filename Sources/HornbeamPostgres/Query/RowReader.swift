@@ -41,36 +41,66 @@ struct RowReader {
 
     /// The rows of a result with the columns of `columns`.
     func rows(_ result: QueryResult) throws -> [CustomStoreRow] {
-        var rows: [CustomStoreRow] = []
-        rows.reserveCapacity(result.rowCount)
-        for row in 0 ..< result.rowCount { rows.append(try self.row(row, of: result)) }
-        return rows
+        var forms = RowForms(self)
+        return try (0 ..< result.rowCount).map { try row($0, of: result, &forms) }
     }
 
-    private func row(_ number: Int, of result: QueryResult) throws -> CustomStoreRow {
-        guard let key = result[number, 0].flatMap(UInt64.init), let entityName = result[number, 1],
-            let version = result[number, 2].flatMap(UInt64.init)
+    /// The objects of a result, and the rows of those that are not cached.
+    func objects(_ result: QueryResult, _ query: StoreQuery) throws -> (keys: [CustomStoreKey], rows: [CustomStoreRow]) {
+        var forms = RowForms(self)
+        var keys: [CustomStoreKey] = []
+        var rows: [CustomStoreRow] = []
+        keys.reserveCapacity(result.rowCount)
+        for number in 0 ..< result.rowCount {
+            let (object, version) = try object(number, of: result)
+            keys.append(object)
+            if !table.lists.isEmpty || !query.isCached(object.key, version: version) { rows.append(try row(number, of: result, &forms)) }
+        }
+        return (keys, rows)
+    }
+
+    private func object(_ number: Int, of result: QueryResult) throws -> (object: CustomStoreKey, version: UInt64) {
+        guard let key = result.integer(number, 0), let entityName = result[number, 1], let version = result.integer(number, 2), key > 0, version > 0
         else { throw HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.") }
-        let entity = try layout.model.entity(named: entityName)
-        var row = CustomStoreRow(CustomStoreKey(entityName, key), version: version)
-        var place = 3
-        for column in table.columns {
-            let text = result[number, place]
-            place += 1
-            defer { if column.entityName != nil { place += 1 } }
-            guard entity.propertiesByName[column.property.name] === column.property, let text else { continue }
+        return (CustomStoreKey(entityName, UInt64(key)), UInt64(version))
+    }
+
+    private func row(_ number: Int, of result: QueryResult, _ forms: inout RowForms) throws -> CustomStoreRow {
+        let (object, version) = try object(number, of: result)
+        var row = CustomStoreRow(object, version: version)
+        let form = try forms.form(of: object.entityName)
+        row.values.reserveCapacity(form.attributeCount)
+        for (column, place) in form.columns {
             if column.property.isAttribute {
-                row.values[column.property.name] = try ColumnValue.value(of: text, column.property.attributeType)
-            } else if let target = UInt64(text), let name = destinationEntity(column, column.entityName == nil ? nil : result[number, place]) {
-                row.destinations[column.property.name] = CustomStoreKey(name, target)
+                let value = try ColumnValue.value(result, number, place, column.property.attributeType)
+                if value != .null { row.values[column.property.name] = value }
+            } else if let target = result.integer(number, place),
+                let name = destinationEntity(column, column.entityName == nil ? nil : result[number, place + 1])
+            {
+                row.destinations[column.property.name] = CustomStoreKey(name, UInt64(target))
             }
         }
-        for list in table.lists {
-            defer { place += 1 }
-            guard entity.propertiesByName[list.name] === list else { continue }
-            row.members[list.name] = try keys(result[number, place] ?? "")
-        }
+        for (list, place) in form.lists { row.members[list.name] = try keys(result[number, place] ?? "") }
         return row
+    }
+
+    /// The columns of an entity in a result, with their places.
+    fileprivate func form(of entityName: String) throws -> RowForms.Form {
+        let entity = try layout.model.entity(named: entityName)
+        var form = RowForms.Form()
+        var place = 3
+        for column in table.columns {
+            if entity.propertiesByName[column.property.name] === column.property {
+                form.columns.append((column, place))
+                if column.property.isAttribute { form.attributeCount += 1 }
+            }
+            place += column.entityName == nil ? 1 : 2
+        }
+        for list in table.lists {
+            if entity.propertiesByName[list.name] === list { form.lists.append((list, place)) }
+            place += 1
+        }
+        return form
     }
 
     private func destinationEntity(_ column: TableLayout.Column, _ stored: String?) -> String? {
@@ -88,8 +118,31 @@ struct RowReader {
     }
 }
 
+/// The columns of the entities of a table in a result.
+private struct RowForms {
+    struct Form {
+        var columns: [(column: TableLayout.Column, place: Int)] = []
+        var lists: [(list: PropertyDescription, place: Int)] = []
+        var attributeCount = 0
+    }
+
+    private let reader: RowReader
+    private var forms: [String: Form] = [:]
+
+    init(_ reader: RowReader) { self.reader = reader }
+
+    mutating func form(of entityName: String) throws -> Form {
+        if let form = forms[entityName] { return form }
+        let form = try reader.form(of: entityName)
+        forms[entityName] = form
+        return form
+    }
+}
+
 /// The columns of a join table, seen from the owners of a relationship.
 struct JoinEnds {
+    /// The alias of the table.
+    let pair: String
     /// The column with the owners.
     let owner: String
     /// The column with the members.
@@ -99,7 +152,8 @@ struct JoinEnds {
     /// True if a relationship is its own inverse, so that each pair stands for both directions.
     let isSymmetric: Bool
 
-    init(_ relationship: PropertyDescription) {
+    init(_ relationship: PropertyDescription, pair: String = "j") {
+        self.pair = pair
         let isSource = JoinTable.isSource(relationship)
         owner = isSource ? "source" : "target"
         member = isSource ? "target" : "source"
@@ -107,14 +161,14 @@ struct JoinEnds {
         isSymmetric = relationship.inverse === relationship
     }
 
-    /// The condition that a pair `j` belongs to an owner.
+    /// The condition that a pair belongs to an owner.
     func owns(_ key: String) -> String {
-        isSymmetric ? "(j.source = \(key) OR j.target = \(key))" : "j.\(owner) = \(key)"
+        isSymmetric ? "(\(pair).source = \(key) OR \(pair).target = \(key))" : "\(pair).\(owner) = \(key)"
     }
 
-    /// The member of a pair `j` of an owner.
+    /// The member of a pair of an owner.
     func member(_ key: String) -> String {
-        isSymmetric ? "CASE WHEN j.source = \(key) THEN j.target ELSE j.source END" : "j.\(member)"
+        isSymmetric ? "CASE WHEN \(pair).source = \(key) THEN \(pair).target ELSE \(pair).source END" : "\(pair).\(member)"
     }
 
     /// A pair as source and target.

@@ -35,7 +35,7 @@ struct SaveStatements {
                 token.uuidString, source.uuidString, changes.author.map(ColumnValue.escaped), changes.contextName.map(ColumnValue.escaped),
                 KeyList.text(changed), KeyList.text(changes.deleted),
             ])
-        return [insert, Statement("SELECT pg_notify($1, '')", [layout.channel])]
+        return [insert, Statement("SELECT pg_notify($1, $2)", [layout.channel, source.uuidString])]
     }
 
     // MARK: Versions
@@ -88,15 +88,20 @@ struct SaveStatements {
     }
 
     private mutating func addInserts() throws {
-        let rows = Dictionary(changes.inserted.map { ($0.object, $0) }) { first, _ in first }
-        for (table, keys) in try byTable(changes.inserted.map(\.object)) {
-            let inserted = keys.compactMap { rows[$0] }
+        var groups: [String: (table: TableLayout, rows: [CustomStoreRow])] = [:]
+        for row in changes.inserted {
+            let table = try layout.table(of: row.object.entityName)
+            groups[table.name, default: (table, [])].rows.append(row)
+        }
+        for (_, group) in groups.sorted(by: { $0.key < $1.key }) {
+            let table = group.table
+            let inserted = group.rows.sorted { $0.object.key < $1.object.key }
             var cells = RowCells(table)
             for row in inserted { try cells.add(row, cleared: []) }
             var parameters = ParameterList()
             let arrays = [
-                parameters.add(SQLText.array(keys: keys.map(\.key)), as: "bigint[]"),
-                parameters.add(SQLText.array(keys.map { $0.entityName as String? }), as: "text[]"),
+                parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]"),
+                parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]"),
             ] + cells.arrays(&parameters)
             let names = ["_id", "_entity"] + cells.names
             let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
@@ -203,53 +208,5 @@ private struct Pairs {
     }
 
     var parameters: [String?] { [SQLText.array(keys: sources), SQLText.array(keys: targets)] }
-}
-
-/// The values of the changed columns of rows of one table, column by column.
-private struct RowCells {
-    private let table: TableLayout
-    private var cells: [String: (type: String, values: [String?])] = [:]
-    private var count = 0
-
-    init(_ table: TableLayout) { self.table = table }
-
-    /// The names of the columns, in the order of `arrays`.
-    var names: [String] { cells.keys.sorted() }
-
-    mutating func add(_ row: CustomStoreRow, cleared: [String]) throws {
-        for (name, value) in row.values {
-            guard let column = table.column(name, of: row.object.entityName), column.property.isAttribute else { continue }
-            set(column.name, column.type.sql, try ColumnValue.text(of: value, column.property.attributeType))
-        }
-        for (name, target) in row.destinations { set(name, target, row.object) }
-        for name in cleared { set(name, nil, row.object) }
-        count += 1
-        for name in cells.keys { fill(name) }
-    }
-
-    private mutating func set(_ relationship: String, _ target: CustomStoreKey?, _ object: CustomStoreKey) {
-        guard let column = table.column(relationship, of: object.entityName) else { return }
-        set(column.name, "bigint", target.map { String($0.key) })
-        if let name = column.entityName { set(name, "text", target?.entityName) }
-    }
-
-    private mutating func set(_ name: String, _ type: String, _ text: String?) {
-        var cell = cells[name] ?? (type, [])
-        while cell.values.count < count { cell.values.append(nil) }
-        cell.values.append(text)
-        cells[name] = cell
-    }
-
-    private mutating func fill(_ name: String) {
-        while (cells[name]?.values.count ?? count) < count { cells[name]?.values.append(nil) }
-    }
-
-    /// The values of each column as an array parameter.
-    func arrays(_ parameters: inout ParameterList) -> [String] {
-        names.map { name in
-            let cell = cells[name] ?? ("text", [])
-            return parameters.add(SQLText.array(cell.values), as: cell.type + "[]")
-        }
-    }
 }
 #endif

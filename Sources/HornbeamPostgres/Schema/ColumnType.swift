@@ -55,6 +55,15 @@ enum ColumnValue {
         throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
     }
 
+    /// The value of a cell. Integers and doubles are read without a text.
+    static func value(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType) throws -> PropertyValue {
+        switch type {
+        case .integer16, .integer32, .integer64: if let number = result.integer(row, column) { return .int(number) }
+        default: break
+        }
+        return try value(of: result[row, column], type)
+    }
+
     private static func known(_ text: String, _ type: AttributeType) throws -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }

@@ -30,6 +30,7 @@ struct SchemaSetup {
         let exists = try connection.execute(
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.settings])).value == "t"
         if !exists { try create() }
+        try FoldingFunction.create(in: layout.schema, connection)
         let opened = try check()
         try connection.execute(Statement("COMMIT"))
         return opened

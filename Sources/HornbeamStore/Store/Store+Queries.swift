@@ -2,59 +2,83 @@ package import HornbeamModel
 
 // Queries that a custom store answers itself. The rows of an answer are put into the cache, where objects read them.
 
+/// The results of a query of a custom store, or where they are.
+package enum QueryFinding<Results> {
+    case found(Results)
+    /// The store has not answered. The results are among the cached objects, without those with the given keys.
+    case cached(excluding: Set<UInt64>)
+}
+
 extension Store {
     /// True when the custom store answers queries itself.
     package var isQuerying: Bool { backing?.querying != nil }
 
-    /// The results that the custom store finds. Otherwise loads the rows among which the caller finds the results, and returns nil.
+    /// The results that the custom store finds. Otherwise loads the rows among which the caller finds the results.
     ///
     /// - Parameter excluding: Keys of objects that are excluded before offset and limit apply.
-    package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> [ObjectReference]? {
-        guard let backing, let querying = backing.querying else { return nil }
-        let query = StoreQuery(.objects, fetch, excluding: excluding)
+    package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
+        guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
+        let query = StoreQuery(.objects, fetch, excluding: excluding) { [weak backing] in backing?.isCached($0, $1) ?? false }
         let found = try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
             switch answer {
             case nil: return nil
-            case .count, .groups: throw wrongAnswer("a count or groups", to: "a fetch")
+            case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
             case .objects(let keys, let rows):
                 try updateCache(rows)
                 return try keys.map(reference)
             }
         }
-        if found == nil { try load(fetch) }
-        backing.forgetMembers()
-        return found
+        defer { backing.forgetMembers() }
+        return try found.map { .found($0) } ?? .cached(excluding: load(fetch))
     }
 
-    /// The number of results that the custom store finds. Otherwise loads the rows among which the caller finds the results, and returns nil.
-    package func answerCount(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> Int? {
-        guard let querying = backing?.querying else { return nil }
+    /// The number of results that the custom store finds. Otherwise loads the rows among which the caller finds the results.
+    package func answerCount(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<Int> {
+        guard let querying = backing?.querying else { return .cached(excluding: []) }
         switch try querying.answer(StoreQuery(.count, fetch, excluding: excluding)) {
-        case .count(let count): return count
-        case .objects, .groups: throw wrongAnswer("objects or groups", to: "a count")
-        case nil:
-            try load(fetch)
-            return nil
+        case .count(let count): return .found(count)
+        case .objects, .values, .groups: throw wrongAnswer("other values", to: "a count")
+        case nil: return .cached(excluding: try load(fetch))
         }
     }
 
-    /// The groups of a fetch of dictionaries, which the custom store makes. Otherwise loads the rows from which the caller makes them, and returns nil.
-    package func answerGroups(_ fetch: ValidatedFetch) throws -> [[PropertyValue]]? {
-        guard let querying = backing?.querying else { return nil }
-        let query = StoreQuery(.groups, fetch, excluding: [])
-        guard let grouping = query.grouping, let answer = try querying.answer(query) else {
-            try load(fetch)
-            return nil
+    /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows that the caller does not find by a
+    /// fetch of the objects.
+    package func answerDictionaries(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> QueryFinding<[[PropertyValue]]> {
+        guard let querying = backing?.querying else { return .cached(excluding: []) }
+        guard let query = StoreQuery(program, fetch), let answer = try querying.answer(query) else {
+            return .cached(excluding: program.isGrouped || fetch.request.relatedPaths(in: fetch.entity) != [] ? try load(fetch) : [])
         }
-        guard case .groups(let groups) = answer, groups.allSatisfy({ $0.count == grouping.columns.count }) else {
-            throw wrongAnswer("objects, a count or incomplete groups", to: "a query for groups")
+        switch answer {
+        case .values(let rows):
+            guard query.kind == .values, rows.allSatisfy({ $0.count == query.paths.count }) else { break }
+            let values = try rows.map { try $0.map(ownIDs) }
+            return .found(
+                try program.rows(ofObjects: rows.count) { inputs, places in
+                    inputs.indices.map { column in places.map { values[$0][column] } }
+                })
+        case .groups(let groups):
+            guard let grouping = query.grouping,
+                groups.allSatisfy({ $0.keys.count == grouping.keys.count && $0.totals.count == grouping.totals.count })
+            else { break }
+            let own = try groups.map { StoreGroup(keys: try $0.keys.map(ownIDs), totals: try $0.totals.map(ownIDs), first: $0.first) }
+            return .found(try GroupTable.rows(of: own, program))
+        case .objects, .count: break
         }
-        return groups
+        throw wrongAnswer("other or incomplete values", to: "a query for dictionaries")
+    }
+
+    /// An object ID of the custom store as an ID of this store's objects.
+    private func ownIDs(_ value: PropertyValue) throws -> PropertyValue {
+        guard case .objectID(let id) = value, id.storeIdentifier == backing?.custom.identifier, model.entitiesByName[id.entityName] != nil
+        else { return value }
+        return .objectID(objectID(try reference(CustomStoreKey(id.entityName, id.reference))))
     }
 
     /// The custom store's description of a query; nil if the store does not answer queries.
-    package func explainQuery(_ fetch: ValidatedFetch) throws -> String? {
-        try backing?.querying?.explain(StoreQuery(.objects, fetch, excluding: []))
+    package func explainQuery(_ fetch: ValidatedFetch, _ program: DictionaryProgram?) throws -> String? {
+        let query = program.flatMap { StoreQuery($0, fetch) } ?? StoreQuery(.objects, fetch, excluding: [])
+        return try backing?.querying?.explain(query)
     }
 
     /// Loads the objects at the other end of a relationship of several objects, which have one entity, with one call. Returns true if rows

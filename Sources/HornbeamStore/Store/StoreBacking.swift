@@ -82,6 +82,9 @@ package final class StoreBacking: Sendable {
         }
     }
 
+    /// True if the row of an object is cached in this version.
+    func isCached(_ key: UInt64, _ version: UInt64) -> Bool { versions.withLock { $0[key] == version } }
+
     /// Records the versions of cached rows.
     func setVersions(_ rows: [CustomStoreRow], without gone: [UInt64] = []) {
         guard querying != nil else { return }
@@ -128,16 +131,21 @@ extension Store {
     // MARK: Reading
 
     /// Loads the rows that a request needs, and removes those that the custom store no longer has.
-    package func load(_ fetch: ValidatedFetch) throws {
-        guard let backing, isIncremental else { return }
+    ///
+    /// - Returns: The keys of cached objects that are no results: a querying store has not returned their rows, but the cache may have old rows of the objects
+    ///   that the request reads through relationships, or none.
+    @discardableResult
+    package func load(_ fetch: ValidatedFetch) throws -> Set<UInt64> {
+        guard let backing, isIncremental else { return [] }
         let request = isQuerying ? fetch.request.withoutWindow : fetch.request
         let given = try backing.reading({ try $0.rows(for: .fetch(request)) }) { rows in
             try updateCache(rows)
             return Set(rows.map(\.object.key))
         }
-        guard request.window.isWhole else { return }
+        guard request.window.isWhole else { return [] }
         let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
         if !doubtful.isEmpty { try reload(doubtful) }
+        return isQuerying ? Set(doubtful.map(\.key)) : []
     }
 
     /// Loads one row; false when the custom store has none.

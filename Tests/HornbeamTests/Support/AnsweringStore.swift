@@ -114,6 +114,7 @@ final class AnsweringStore: QueryingStore {
 
     func answer(_ query: StoreQuery) throws -> StoreAnswer? {
         if query.kind == .groups { return groups(query) }
+        if query.kind == .values { return nil }
         guard let test = RowTest(query.condition, query.entity), query.request.sortDescriptors.allSatisfy({ isSimple($0, query.entity) })
         else { return nil }
         let names = Set(query.entities.map(\.name))
@@ -129,21 +130,20 @@ final class AnsweringStore: QueryingStore {
         return query.kind == .count ? .count(rows.count) : .objects(rows.map(\.object), rows: Array(rows))
     }
 
-    /// Groups by one attribute, with the number of objects as the second column.
+    /// Groups by one attribute, with the number of objects.
     private func groups(_ query: StoreQuery) -> StoreAnswer? {
-        guard let grouping = query.grouping, grouping.columns.count == 2, grouping.columns[1].value == .count, grouping.keys.count == 1,
-            let key = grouping.keys[0].first, grouping.keys[0].count == 1, let test = RowTest(query.condition, query.entity),
-            query.request.sortDescriptors.isEmpty
+        guard let grouping = query.grouping, grouping.totals.map(\.function) == [.count], grouping.totals[0].path == nil, grouping.keys.count == 1,
+            let key = grouping.keys[0].first, grouping.keys[0].count == 1, let test = RowTest(query.condition, query.entity)
         else { return nil }
         let names = Set(query.entities.map(\.name))
-        var counts: [(value: PropertyValue, count: Int64)] = []
+        var counts: [(value: PropertyValue, count: Int64, first: UInt64)] = []
         let rows = database.read { $0.rows.values.filter { names.contains($0.object.entityName) && test.holds($0) } }
         for row in rows.sorted(by: { $0.object.key < $1.object.key }) {
             let value = row.values[key] ?? .null
-            if let place = counts.firstIndex(where: { $0.value == value }) { counts[place].count += 1 } else { counts.append((value, 1)) }
+            if let place = counts.firstIndex(where: { $0.value == value }) { counts[place].count += 1 } else { counts.append((value, 1, row.object.key)) }
         }
         log.withLock { $0.append("groups \(counts.count)") }
-        return .groups(counts.map { [$0.value, .int($0.count)] })
+        return .groups(counts.map { StoreGroup(keys: [$0.value], totals: [.int($0.count)], first: $0.first) })
     }
 
     private func isSimple(_ sort: FetchSort, _ entity: EntityDescription) -> Bool {
@@ -207,7 +207,7 @@ private struct RowTest {
         case .constant: return true
         case .all(let parts), .any(let parts): return parts.allSatisfy { isSimple($0, entity) }
         case .not(let part): return isSimple(part, entity)
-        case .other: return false
+        case .expressions, .other: return false
         case .comparison(let comparison):
             guard comparison.path.count == 1, let property = entity.attributesByName[comparison.path[0]], property.derivation == nil,
                 !property.isTransient, comparison.quantifier == .none, comparison.options.isEmpty
@@ -225,7 +225,7 @@ private struct RowTest {
         case .any(let parts): parts.contains { holds($0, row) }
         case .not(let part): !holds(part, row)
         case .comparison(let comparison): holds(comparison, row.values[comparison.path[0]] ?? .null)
-        case .other: false
+        case .expressions, .other: false
         }
     }
 

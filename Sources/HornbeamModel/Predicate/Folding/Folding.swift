@@ -98,6 +98,15 @@ package enum Folding {
         }
     }
 
+    /// The characters that change, with their folded form.
+    package static func foldings(caseInsensitive: Bool, diacriticInsensitive: Bool) -> [Unicode.Scalar: String] {
+        guard caseInsensitive || diacriticInsensitive else { return [:] }
+        let changed = table(caseInsensitive, diacriticInsensitive).all.compactMap { scalar, bytes in
+            Unicode.Scalar(scalar).map { ($0, String(decoding: bytes, as: UTF8.self)) }
+        }
+        return Dictionary(uniqueKeysWithValues: changed)
+    }
+
     private static let cases = FoldingTable(caseMap.mapValues(utf8))
     private static let diacritics = FoldingTable(markMap.mapValues(utf8))
 
@@ -151,6 +160,11 @@ private struct FoldingTable: Sendable {
         for (scalar, bytes) in map where Int(scalar) < low.count { low[Int(scalar)] = bytes }
         self.low = low
         high = map.filter { $0.key >= 0x2200 }
+    }
+
+    /// All foldings.
+    var all: [(scalar: UInt32, bytes: [UInt8])] {
+        low.enumerated().compactMap { scalar, bytes in bytes.map { (UInt32(scalar), $0) } } + high.map { ($0.key, $0.value) }
     }
 
     func folded(_ scalar: UInt32) -> [UInt8]? {

@@ -66,11 +66,23 @@ package struct GroupTable {
     /// The values of the dictionaries, by column.
     /// - Throws: The errors of evaluating a having predicate or a column.
     package func rows() throws -> [[PropertyValue]] {
+        try Self.rows(keys.indices.map { (values(of: $0), leastKeys[$0]) }, program)
+    }
+
+    /// The values of the dictionaries of groups that a store has made.
+    package static func rows(of groups: [StoreGroup], _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        try rows(
+            groups.map { group in
+                let inputs = Dictionary(zip(program.grouping, group.keys), uniquingKeysWith: { first, _ in first })
+                return (GroupValues(inputs: inputs, totals: group.totals), group.first ?? .max)
+            }, program)
+    }
+
+    private static func rows(_ groups: [(values: GroupValues, first: UInt64)], _ program: DictionaryProgram) throws -> [[PropertyValue]] {
         var rows: [DictionaryRow] = []
-        for slot in keys.indices {
-            let group = values(of: slot)
-            if let having = program.having, try !having.evaluate(with: .null, variables: group.variables) { continue }
-            rows.append(try program.row(group, first: leastKeys[slot]))
+        for group in groups {
+            if let having = program.having, try !having.evaluate(with: .null, variables: group.values.variables) { continue }
+            rows.append(try program.row(group.values, first: group.first))
         }
         return program.distinctSortedAndLimited(rows)
     }

@@ -1,0 +1,58 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamConformance
+import HornbeamPostgres
+import Testing
+
+/// How often a process waits for the server.
+@Suite(.enabled(if: PostgresServer.isThere)) struct RoundTripTests {
+    private func proxied(_ schema: String) throws -> (SocketProxy, PersistentContainer) {
+        let part = PostgresServer.connection?.split(separator: " ").first { $0.hasPrefix("host=") }
+        let proxy = try SocketProxy(server: String(part?.dropFirst(5) ?? ""))
+        let container = try PostgresServer.container(.postgres("host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2))
+        return (proxy, container)
+    }
+
+    @Test func aPageWithTwoRelationshipsTakesThreeRoundTrips() throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try PostgresServer.container(schema).newContext()
+        for number in 0 ..< 80 {
+            let work = try writer.insert(entityNamed: "Book")
+            try work.setValue(.string("book \(number)"), forKey: "title")
+            let author = try writer.insert(entityNamed: "Author")
+            try author.setValue(.string("author \(number)"), forKey: "name")
+            try work.setValue(author, forKey: "author")
+            let tag = try writer.insert(entityNamed: "Tag")
+            try tag.setValue(.string("tag \(number)"), forKey: "label")
+            try work.changeObjects(forKey: "tags") { $0.append(tag) }
+        }
+        try writer.save()
+        let (proxy, container) = try proxied(schema)
+        let context = container.newContext()
+        var request = FetchRequest<ManagedObject>(entityName: "Work", sortedBy: [FetchSort("title")])
+        request.fetchLimit = 50
+        request.relationshipKeyPathsForPrefetching = ["author", "tags"]
+        let before = proxy.roundTripCount
+        var texts: [String] = []
+        for work in try context.fetch(request) {
+            texts.append(try work.object(forKey: "author")?.value(forKey: "name").stringValue ?? "")
+            texts += try work.objects(forKey: "tags").map { try $0.value(forKey: "label").stringValue ?? "" }
+        }
+        #expect(texts.count == 100 && texts.allSatisfy { !$0.isEmpty })
+        #expect(proxy.roundTripCount - before <= 3)
+    }
+
+    @Test func aSaveOfNewObjectsTakesOneRoundTrip() throws {
+        let (proxy, container) = try proxied(PostgresServer.freshSchema())
+        let context = container.newContext()
+        for round in 0 ..< 3 {
+            for number in 0 ..< 20 { try context.insert(entityNamed: "Author").setValue(.string("a \(round) \(number)"), forKey: "name") }
+            let before = proxy.roundTripCount
+            try context.save()
+            // The first save takes a block of keys.
+            #expect(proxy.roundTripCount - before <= (round == 0 ? 2 : 1))
+        }
+    }
+}
+#endif
