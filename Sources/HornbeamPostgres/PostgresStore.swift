@@ -19,6 +19,7 @@ public final class PostgresStore: QueryingStore {
     let pool: ConnectionPool
     private let connection: String
     private let schema: String
+    private let migrates: Bool
     /// The identity of this object in the table of saves.
     let source = UUID()
     private let state = Guarded(State())
@@ -29,7 +30,9 @@ public final class PostgresStore: QueryingStore {
     ///   - connection: libpq's connection string or URI, such as `postgresql:///shop`.
     ///   - schema: The schema with the tables. It is created if it does not exist.
     ///   - connectionsMax: The maximum number of connections. A call that finds none free waits.
-    public init(_ connection: String, schema: String = "public", connectionsMax: Int = 8) {
+    ///   - migrates: True to migrate the tables to the model when they were made for another version.
+    public init(_ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false) {
+        self.migrates = migrates
         pool = ConnectionPool(connection, connectionsMax: max(connectionsMax, 1))
         self.connection = connection
         self.schema = schema
@@ -53,22 +56,26 @@ public final class PostgresStore: QueryingStore {
         }
     }
 
-    /// Creates the tables in an empty schema.
+    /// Creates the tables in an empty schema, or migrates them.
     ///
-    /// - Throws: `modelMismatch` if the tables were made for another version of the model; `storeInUse` if another container has opened this object.
+    /// - Throws: `modelMismatch` if the tables were made for another version of the model and are not migrated; `inferredMappingFailed` and
+    ///   `unsupportedRequest` if they cannot be migrated; `storeInUse` if another container has opened this object, or other processes use the tables.
     public func open(_ model: ManagedObjectModel) throws {
         guard state.withLock({ $0.layout == nil }) else {
             throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
         }
         var layout = try StoreLayout(model, schema: schema)
+        pool.preparation.withLock { $0 = nil }
         pool.open()
         let opened: SchemaSetup.Opened
         do {
-            opened = try translated { [layout] in try pool.withConnection { try SchemaSetup(layout, schema, $0).run() } }
+            opened = try translated { [layout] in try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, $0).run() } }
         } catch {
             pool.close()
             throw error
         }
+        let lock = ModelLock(layout, schema)
+        pool.preparation.withLock { $0 = { try lock.takeShared($0) } }
         layout.identifier = opened.identifier
         state.withLock { state in
             state.layout = layout

@@ -14,6 +14,8 @@ final class ConnectionPool: Sendable {
     private let parameters: String
     private let connectionsMax: Int
     private let state = Guarded(State())
+    /// Called with each new connection, when it is set.
+    let preparation = Guarded<(@Sendable (Connection) throws -> Void)?>(nil)
 
     init(_ parameters: String, connectionsMax: Int) {
         self.parameters = parameters
@@ -41,7 +43,11 @@ final class ConnectionPool: Sendable {
         // A signal wakes one thread. Each thread that finds the pool closed wakes the next one.
         if case .failure = found { state.signal() }
         if let connection = try found.get() { return connection }
-        do { return try Connection(parameters) } catch {
+        do {
+            let connection = try Connection(parameters)
+            try preparation.withLock { $0 }?(connection)
+            return connection
+        } catch {
             state.withLock { $0.openCount -= 1 }
             state.signal()
             throw error

@@ -11,15 +11,19 @@ struct SchemaSetup {
 
     private let layout: StoreLayout
     private let schemaName: String
+    /// True to migrate the tables of another version of the model.
+    private let migrates: Bool
     private let connection: Connection
 
-    init(_ layout: StoreLayout, _ schemaName: String, _ connection: Connection) {
+    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, _ connection: Connection) {
+        self.migrates = migrates
         self.layout = layout
         self.schemaName = schemaName
         self.connection = connection
     }
 
-    /// - Throws: `modelMismatch` if the tables belong to another version of the model, or the database has another encoding than UTF-8.
+    /// - Throws: `modelMismatch` if the tables belong to another version of the model, or the database has another encoding than UTF-8. `storeInUse` if
+    ///   the tables must be migrated while other processes use them.
     func run() throws -> Opened {
         if let encoding = try connection.execute(Statement("SHOW server_encoding")).value, encoding != "UTF8" {
             throw HornbeamError(.modelMismatch, "The database has the encoding \(encoding). Hornbeam needs a database with the encoding UTF8.")
@@ -32,6 +36,7 @@ struct SchemaSetup {
         if !exists { try create() }
         try FoldingFunction.create(in: layout.schema, connection)
         let opened = try check()
+        try connection.execute(ModelLock(layout, schemaName).shared)
         try connection.execute(Statement("COMMIT"))
         return opened
     }
@@ -43,19 +48,19 @@ struct SchemaSetup {
         for statement in layout.creation { try connection.execute(Statement(statement)) }
         try connection.execute(
             Statement(
-                "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}')",
-                [UUID().uuidString, modelHash]))
+                "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}'), ('definition', $3)",
+                [UUID().uuidString, layout.modelHash, try definition]))
     }
 
     private func check() throws -> Opened {
         let found = try connection.execute(Statement("SELECT name, value FROM \(layout.settings)"))
         var settings: [String: String] = [:]
         for row in 0 ..< found.rowCount { if let name = found[row, 0] { settings[name] = found[row, 1] } }
-        guard settings["model"] == modelHash else {
-            throw HornbeamError(
-                .modelMismatch,
-                "The tables in the schema “\(schemaName)” were made for another version of the model. The PostgreSQL store does not migrate "
-                    + "them: use another schema, or change the tables with psql.")
+        if settings["model"] != layout.modelHash {
+            try migrate(settings)
+        } else if settings["definition"] == nil {
+            // Tables that were made before the store kept its model.
+            try connection.execute(Statement("INSERT INTO \(layout.settings) VALUES ('definition', $1)", [try definition]))
         }
         guard let identifier = settings["identifier"].flatMap(UUID.init(uuidString:)) else {
             throw HornbeamError(.storeOperationFailed, "The schema “\(schemaName)” has no identifier of a store. It may be damaged.")
@@ -64,12 +69,68 @@ struct SchemaSetup {
         return Opened(identifier: identifier, metadata: metadata)
     }
 
+    private var definition: String { get throws { String(decoding: try layout.model.encoded(), as: UTF8.self) } }
+
+    // MARK: Migration
+
+    private func migrate(_ settings: [String: String]) throws {
+        let former = (settings["former"] ?? "").split(separator: "\n").map(String.init)
+        guard migrates, !former.contains(layout.modelHash), let stored = settings["definition"], let hash = settings["model"] else {
+            let reason = former.contains(layout.modelHash)
+                ? "were migrated to a newer version of the model. Open them with that version."
+                : "were made for another version of the model. Pass `migrates: true` to migrate them, or use another schema."
+            throw HornbeamError(.modelMismatch, "The tables in the schema “\(schemaName)” \(reason)")
+        }
+        guard try connection.execute(ModelLock(layout, schemaName).exclusive).value == "t" else {
+            throw HornbeamError(
+                .storeInUse,
+                "The tables in the schema “\(schemaName)” must be migrated, but other processes have the store open. Close it in all of them, then "
+                    + "open it again.")
+        }
+        let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
+        try SchemaMigration(from: old, to: layout, connection).run()
+        let values = [("model", layout.modelHash), ("definition", try definition), ("former", (former + [hash]).joined(separator: "\n"))]
+        for (name, value) in values {
+            try connection.execute(
+                Statement("INSERT INTO \(layout.settings) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [name, value]))
+        }
+    }
+}
+
+/// The lock that keeps a migration from changing the tables of open stores. Each connection of an open store holds it shared until it ends.
+struct ModelLock: Sendable {
+    private let layout: StoreLayout
+    private let schemaName: String
+
+    init(_ layout: StoreLayout, _ schemaName: String) {
+        self.layout = layout
+        self.schemaName = schemaName
+    }
+
+    var shared: Statement { Statement("SELECT pg_advisory_lock_shared(hashtextextended('hornbeam model ' || $1, 0))", [schemaName]) }
+
+    /// Returns true if no open store holds the lock.
+    var exclusive: Statement { Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('hornbeam model ' || $1, 0))", [schemaName]) }
+
+    /// Takes the lock for a new connection of an open store.
+    ///
+    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile.
+    func takeShared(_ connection: Connection) throws {
+        let found = try connection.execute(all: [shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'")])
+        guard found[1].value != layout.modelHash else { return }
+        throw HornbeamError(
+            .modelMismatch,
+            "Another process has migrated the tables in the schema “\(schemaName)” to another version of the model. Open the store with that version.")
+    }
+}
+
+extension StoreLayout {
     /// A text that is equal for models with the same stored form.
-    private var modelHash: String {
-        let constraints = layout.model.entities.flatMap { entity in
+    var modelHash: String {
+        let constraints = model.entities.flatMap { entity in
             entity.uniquenessConstraints.filter { $0.entity === entity }.map { "\(entity.name)(\($0.elements.map(\.description).joined(separator: ",")))" }
         }
-        return ([layout.model.versionChecksum] + constraints.sorted()).joined(separator: " ")
+        return ([model.versionChecksum] + constraints.sorted()).joined(separator: " ")
     }
 }
 #endif

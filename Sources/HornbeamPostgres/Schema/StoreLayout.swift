@@ -81,6 +81,13 @@ struct StoreLayout: Sendable {
             """,
             "CREATE INDEX ON \(saves) (transaction)",
         ]
+        statements += tableCreation
+        return statements
+    }
+
+    /// The statements that make the tables of the entities and relationships.
+    var tableCreation: [String] {
+        var statements: [String] = []
         for table in tables {
             let columns = table.columns.flatMap { column in
                 ["\(column.name) \(column.type.sql)"] + (column.entityName.map { ["\($0) text"] } ?? [])
