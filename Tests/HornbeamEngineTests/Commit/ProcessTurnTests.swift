@@ -32,9 +32,9 @@ import Testing
         let folder = TemporaryFolder()
         let engines = try (0..<2).map { _ in try Engine.open(folder.path + "/s", options: options()) }
         for _ in 0..<3 { for engine in engines { try increment(engine) } }
+        for engine in engines { _ = try engine.refresh() }
         for engine in engines { try engine.close() }
         #expect(throws: EngineError.self) { try engines[0].begin() }
-        #expect(throws: EngineError.self) { try engines[0].refresh() }
     }
 
     @Test("engines and their threads count without losing a commit", arguments: [(2, 1), (3, 2)])

@@ -72,10 +72,7 @@ package struct GroupTable {
     /// The values of the dictionaries of groups that a store has made.
     package static func rows(of groups: [StoreGroup], _ program: DictionaryProgram) throws -> [[PropertyValue]] {
         try rows(
-            groups.map { group in
-                let inputs = Dictionary(zip(program.grouping, group.keys), uniquingKeysWith: { first, _ in first })
-                return (GroupValues(inputs: inputs, totals: group.totals), group.first ?? .max)
-            }, program)
+            groups.map { (GroupValues(grouping: program.grouping, inputs: $0.keys, totals: $0.totals), $0.first ?? .max) }, program)
     }
 
     private static func rows(_ groups: [(values: GroupValues, first: UInt64)], _ program: DictionaryProgram) throws -> [[PropertyValue]] {
