@@ -50,8 +50,10 @@ final class ProcessTurn: Sendable {
         var isFollowing = false
         /// True while the thread reads commits of other processes or waits for one.
         var isListening = false
-        /// True if a user may enter.
-        var isGranted: Bool { phase == .held && (!isRequested || granted > 0 || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
+        /// True if any user may enter.
+        var isOpen: Bool { phase == .held && (!isRequested || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
+        /// True if a user may enter that waited when the turn was granted.
+        var isGranted: Bool { isOpen || phase == .held && granted > 0 }
         /// True if no thread in this process needs the turn.
         var isUnused: Bool { users == 0 && granted == 0 }
         /// The number of failed attempts to take the turn, and the last error.
@@ -109,7 +111,7 @@ final class ProcessTurn: Sendable {
     /// commits of other processes.
     func enter() throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
-            if unsafe usesThread && state.isGranted && state.granted == 0 && !state.isEnding {
+            if unsafe usesThread && state.isOpen && !state.isEnding {
                 unsafe state.users += 1
                 return
             }
