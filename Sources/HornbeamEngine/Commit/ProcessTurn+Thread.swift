@@ -20,8 +20,8 @@ extension ProcessTurn {
         pthread_detach(thread)
     }
 
-    /// Takes the turn for waiting transactions, and hands it over to processes that ask for it.
-    private func serve() {
+    /// Takes the turn for waiting transactions, and hands it over to processes that ask for it, until the turn ends.
+    func serve() {
         monitor.lock()
         while unsafe !state.isEnding {
             switch unsafe state.phase {
@@ -61,9 +61,9 @@ extension ProcessTurn {
         unsafe state.isRequested = true
         while unsafe state.phase == .held && !state.isEnding {
             let now = MonotonicClock.nanoseconds
-            let isPausing = unsafe state.isUnused && Int(now) - Int(state.lastExit) >= Self.pauseMax
+            let isPausing = unsafe state.isUnused && Int(now) - Int(state.lastExit) >= pauseMax
             if unsafe state.isUnused && (isPausing || now >= state.turnEnd) { return leave() }
-            if unsafe now < state.turnEnd { monitor.wait(.progress, nanoseconds: Self.pauseMax) } else { monitor.wait(.progress) }
+            if unsafe now < state.turnEnd { monitor.wait(.progress, nanoseconds: pauseMax) } else { monitor.wait(.progress) }
         }
     }
 }

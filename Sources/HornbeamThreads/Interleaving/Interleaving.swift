@@ -2,6 +2,8 @@
 // named point in the code is a scheduling point, at which another thread may run. A race, a lost wake-up or a deadlock
 // that needs a rare timing can thus be produced and repeated.
 //
+// Time is simulated: each point takes a microsecond. When all threads wait, the time passes until the first limit of a wait.
+//
 // Invariant: only the thread that has the turn accesses an interleaving or its threads. Semaphores pass the turn.
 // Other threads of the process do not take part; each lock costs them one atomic load.
 
@@ -59,6 +61,9 @@ import Synchronization
     /// The number of the thread that holds a lock, by the lock's address.
     var owners: [UInt: Int] = [:]
     private var outcome = Outcome()
+    /// The time of the threads, in nanoseconds of the monotonic clock.
+    private(set) var now: UInt64 = 0
+    private static let nanosecondsPerPoint: UInt64 = 1000
     private let end = TurnSemaphore()
 
     /// Call this before you make the objects that the threads use: for speed, some objects read `isUnderWay` only once.
@@ -75,6 +80,7 @@ import Synchronization
     /// are not ended. Called once.
     package func run(_ parts: [Part]) -> Outcome {
         precondition(threads.isEmpty, "An interleaving runs once.")
+        now = MonotonicClock.systemNanoseconds
         threads = parts.enumerated().map { InterleavedThread($0.offset, $0.element, self) }
         for thread in threads { thread.start() }
         pass(from: nil, reason: "")
@@ -109,6 +115,7 @@ import Synchronization
 
     /// A scheduling point: the running thread continues, or a preemption passes the turn to another thread.
     func point(_ thread: InterleavedThread, _ place: StaticString) {
+        now += Interleaving.nanosecondsPerPoint
         let others = ready(after: thread)
         guard !others.isEmpty else { return }
         defer { outcome.points += 1 }
@@ -123,7 +130,11 @@ import Synchronization
 
     /// Passes the turn to another thread, because the running thread waits or has ended.
     func pass(from thread: InterleavedThread?, reason: String) {
-        let candidates = ready(after: thread)
+        var candidates = ready(after: thread)
+        if candidates.isEmpty, let waiting = firstLimit() {
+            waiting.state = .ready
+            candidates = [waiting]
+        }
         if candidates.isEmpty {
             if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + stateDescriptions()) }
             return end.signal()
@@ -132,6 +143,14 @@ import Synchronization
         let hasEnded = thread?.hasEnded ?? true
         startTurn(to: candidates[choice(candidates.count)], from: thread, reason: reason)
         if let thread, !hasEnded { thread.turn.wait() }
+    }
+
+    /// Lets the time pass until the first limit of a wait. Returns the thread whose wait ends; nil if no thread waits with a limit.
+    private func firstLimit() -> InterleavedThread? {
+        let limits = threads.compactMap { thread in thread.timeLimit.map { (thread, $0) } }
+        guard let (thread, limit) = limits.min(by: { $0.1 < $1.1 }) else { return nil }
+        now = max(now, limit)
+        return thread
     }
 
     func recordFailure(_ error: any Error, of thread: InterleavedThread) { outcome.failures.append((thread.name, error)) }
