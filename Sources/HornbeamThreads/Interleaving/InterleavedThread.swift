@@ -18,7 +18,7 @@ import Glibc
     let turn = TurnSemaphore()
     var state = State.ready
     private let body: @Sendable () throws -> Void
-    private let interleaving: Interleaving
+    let interleaving: Interleaving
     private var id = pthread_t()
 
     init(_ number: Int, _ part: Interleaving.Part, _ interleaving: Interleaving) {
@@ -70,11 +70,12 @@ import Glibc
     func point(_ place: StaticString) { interleaving.point(self, place) }
 
     func lock(_ monitor: Monitor) {
+        let start = interleaving.censusTime
         interleaving.point(self, "a lock")
-        acquire(monitor)
+        acquire(monitor, since: start)
     }
 
-    private func acquire(_ monitor: Monitor) {
+    private func acquire(_ monitor: Monitor, since start: UInt64) {
         while !monitor.tryLock() {
             // A thread outside the interleaving holds the lock. It needs no turn to release it.
             guard interleaving.owners[monitor.address] != nil else {
@@ -85,9 +86,13 @@ import Glibc
             interleaving.pass(from: self, reason: "waits for the lock made at \(monitor.origin)")
         }
         interleaving.owners[monitor.address] = number
+        interleaving.census?.take(.lock(monitor.address), monitor.origin.description, by: number, since: start)
+        if interleaving.census != nil { interleaving.keep(monitor) }
     }
 
     func unlock(_ monitor: Monitor) {
+        let end = interleaving.censusTime
+        defer { interleaving.census?.release(.lock(monitor.address), at: end) }
         interleaving.owners[monitor.address] = nil
         monitor.unlockDirectly()
         for thread in interleaving.threads {
@@ -99,14 +104,14 @@ import Glibc
         unlock(monitor)
         state = .waitsForSignal(condition, monitor.origin)
         interleaving.pass(from: self, reason: "waits for a signal to the lock made at \(monitor.origin)")
-        acquire(monitor)
+        acquire(monitor, since: interleaving.censusTime)
     }
 
     /// A wait with a time limit. In an interleaving the limit has always passed, so the wait returns without a signal.
     func waitWithLimit(_ monitor: Monitor) {
         unlock(monitor)
         interleaving.point(self, "a wait with a limit")
-        acquire(monitor)
+        acquire(monitor, since: interleaving.censusTime)
     }
 
     func signal(_ condition: UInt, all: Bool) {
