@@ -34,6 +34,7 @@ import Foundation
         if options.includes("staff") {
             try StaffSuite(options: options, folder: folder, contestants: staffContestants).run(into: &results)
         }
+        if options.includes("locks") { try LockSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("memory") { try MemorySuite(options: options, folder: folder).run(into: &results) }
         if options.includes("overwrite") { try OverwriteSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("catalogue") {

@@ -41,7 +41,7 @@ struct Options {
           --smoke          small data, one repetition: shows that everything still runs and agrees
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
-          --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
+          --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, locks, memory, overwrite,
                            catalogue, walks, sizes, limited, migration, import, lists, predicates, processes,
                            postgres (with Scripts/with-postgres)
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)

@@ -19,7 +19,7 @@ import Glibc
     let turn = TurnSemaphore()
     var state = State.ready
     private let body: @Sendable () throws -> Void
-    private let interleaving: Interleaving
+    let interleaving: Interleaving
     private var id = pthread_t()
 
     init(_ number: Int, _ part: Interleaving.Part, _ interleaving: Interleaving) {
@@ -75,11 +75,12 @@ import Glibc
     func point(_ place: StaticString) { interleaving.point(self, place) }
 
     func lock(_ monitor: Monitor) {
+        let start = interleaving.censusTime
         interleaving.point(self, "a lock")
-        acquire(monitor)
+        acquire(monitor, since: start)
     }
 
-    private func acquire(_ monitor: Monitor) {
+    private func acquire(_ monitor: Monitor, since start: UInt64) {
         while !monitor.tryLock() {
             // A thread outside the interleaving holds the lock. It needs no turn to release it.
             guard interleaving.owners[monitor.address] != nil else {
@@ -90,9 +91,13 @@ import Glibc
             interleaving.pass(from: self, reason: "waits for the lock made at \(monitor.origin)")
         }
         interleaving.owners[monitor.address] = number
+        interleaving.census?.take(.lock(monitor.address), monitor.origin.description, by: number, since: start)
+        if interleaving.census != nil { interleaving.keep(monitor) }
     }
 
     func unlock(_ monitor: Monitor) {
+        let end = interleaving.censusTime
+        defer { interleaving.census?.release(.lock(monitor.address), at: end) }
         interleaving.owners[monitor.address] = nil
         monitor.unlockDirectly()
         for thread in interleaving.threads {
@@ -106,7 +111,7 @@ import Glibc
         unlock(monitor)
         state = .waitsForSignal(condition, monitor.origin, until: until)
         interleaving.pass(from: self, reason: "waits for a signal to the lock made at \(monitor.origin)")
-        acquire(monitor)
+        acquire(monitor, since: interleaving.censusTime)
     }
 
     func signal(_ condition: UInt, all: Bool) {

@@ -40,6 +40,8 @@ import Synchronization
         package var stopReason: String?
         /// The errors of the bodies, by name.
         package var failures: [(name: String, error: any Error)] = []
+        /// The locks that the threads took, if they were counted.
+        package var locks: LockCensus?
     }
 
     /// The number of interleavings in the process. While it is 0, a lock does not look for the thread's interleaving.
@@ -60,6 +62,9 @@ import Synchronization
     var threads: [InterleavedThread] = []
     /// The number of the thread that holds a lock, by the lock's address.
     var owners: [UInt: Int] = [:]
+    var census: LockCensus?
+    /// Locks that were counted. While they exist, no other lock gets the address of one of them.
+    private var countedLocks: [ObjectIdentifier: Monitor] = [:]
     private var outcome = Outcome()
     /// The time of the threads, in nanoseconds of the monotonic clock.
     private(set) var now: UInt64 = 0
@@ -67,8 +72,9 @@ import Synchronization
     private let end = TurnSemaphore()
 
     /// Call this before you make the objects that the threads use: for speed, some objects read `isUnderWay` only once.
-    package init(_ schedule: Schedule) {
+    package init(_ schedule: Schedule, countsLocks: Bool = false) {
         self.schedule = schedule
+        census = countsLocks ? LockCensus() : nil
         preemptions = schedule.preemptions[...]
         random = schedule.seed
         Interleaving.underWay.wrappingAdd(1, ordering: .sequentiallyConsistent)
@@ -89,6 +95,7 @@ import Synchronization
             for thread in threads { thread.join() }
             threads = []
         }
+        outcome.locks = census
         return outcome
     }
 
@@ -110,6 +117,27 @@ import Synchronization
 
     /// A scheduling point, for code that synchronises threads with atomics. Does nothing outside an interleaving.
     package static func point(_ place: StaticString) { current?.point(place) }
+
+    // MARK: Locks
+
+    /// The time, if locks are counted.
+    var censusTime: UInt64 { census == nil ? 0 : MonotonicClock.systemNanoseconds }
+
+    func keep(_ monitor: Monitor) { countedLocks[ObjectIdentifier(monitor)] = monitor }
+
+    /// The calling thread begins work that one thread does at a time without holding a lock. Does nothing outside an interleaving.
+    package static func beginExclusiveWork(_ name: String) {
+        guard let thread = current else { return }
+        let start = thread.interleaving.censusTime
+        thread.interleaving.census?.take(.work(name), name, by: thread.number, since: start)
+    }
+
+    /// The end of the work.
+    package static func endExclusiveWork(_ name: String) {
+        guard let interleaving = current?.interleaving else { return }
+        let end = interleaving.censusTime
+        interleaving.census?.release(.work(name), at: end)
+    }
 
     // MARK: Turns
 
