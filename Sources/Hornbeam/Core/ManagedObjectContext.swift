@@ -145,7 +145,9 @@ extension ManagedObjectContext {
         set {
             let isOther = reading.move(to: newValue)
             scopes.read(from: newValue)
-            if isOther { tracker.objects.views.forget() }
+            guard isOther else { return }
+            tracker.objects.views.forget()
+            access.recentFetches.forgetDirectFetches()
         }
     }
 
