@@ -36,6 +36,8 @@ public final class ManagedObjectContext {
     @safe @exclusivity(unchecked) var observers = ContextObservers()
     @safe @exclusivity(unchecked) var family = ContextFamily()
     var access = AccessState()
+    /// The last requests by shape.
+    @safe @exclusivity(unchecked) var recentFetches = RecentFetches()
     /// Read failures that the next fetch, count and save throw.
     @safe @exclusivity(unchecked) var failures = ReadFailures()
 
@@ -147,7 +149,7 @@ extension ManagedObjectContext {
             scopes.read(from: newValue)
             guard isOther else { return }
             tracker.objects.views.forget()
-            access.recentFetches.forgetDirectFetches()
+            recentFetches.forgetDirectFetches()
         }
     }
 

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     /// The results of a request whose shape the context has fetched before; nil if the request must take the general way.
     @usableFromInline
     func directObjects(of request: FetchDescription) throws -> DirectObjects? {
-        guard let snapshot = directSnapshot, let recent = access.recentFetches.find(request), recent.returnsPlainFaults,
+        guard let snapshot = directSnapshot, let recent = recentFetches.find(request), recent.returnsPlainFaults,
             let direct = try recent.directFetch(in: snapshot, counting: false), let result = try find(request, direct, recent)
         else { return nil }
         return DirectObjects(keys: result.keys, hints: result.hints, scope: scope(at: Int(direct.entityIndex), in: .first))
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
 
     /// The number of results of such a request; nil if the request must take the general way.
     func directCount(of request: FetchDescription) throws -> Int? {
-        guard let snapshot = directSnapshot, let recent = access.recentFetches.find(request),
+        guard let snapshot = directSnapshot, let recent = recentFetches.find(request),
             let direct = try recent.directFetch(in: snapshot, counting: true), let result = try find(request, direct, recent)
         else { return nil }
         return result.keys.count

@@ -89,9 +89,9 @@ extension ManagedObjectContext {
     }
 
     func validated(_ request: FetchDescription) throws -> ValidatedFetch {
-        if let recent = access.recentFetches.find(request) { return ValidatedFetch(request, of: recent.shape) }
+        if let recent = recentFetches.find(request) { return ValidatedFetch(request, of: recent.shape) }
         let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
-        if let shape = fetch.shape { access.recentFetches.add(shape, request) }
+        if let shape = fetch.shape { recentFetches.add(shape, request) }
         return fetch
     }
 

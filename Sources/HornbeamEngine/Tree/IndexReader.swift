@@ -15,7 +15,7 @@ package final class IndexReader: Sendable {
         suffixes.removeAll(keepingCapacity: true)
         guard !view.root.reference.isEmpty else { return true }
         if try findSuffixesInLeaf(prefix, most, &suffixes) { return suffixes.count <= most }
-        suffixes = try view.suffixes(in: KeyRange(prefix: prefix), most: most + 1)
+        suffixes = try view.suffixes(in: KeyRange(prefix: prefix), most: most < .max ? most + 1 : most)
         return suffixes.count <= most
     }
 

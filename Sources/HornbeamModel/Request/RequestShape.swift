@@ -23,11 +23,9 @@ package final class RequestShape: Sendable {
     package func isShape(of other: FetchDescription) -> Bool {
         guard settings.hasSettings(of: other), settings.entityName == other.entityName, settings.sortDescriptors == other.sortDescriptors
         else { return false }
-        switch (predicate, other.predicate) {
-        case (nil, nil): return true
-        case (let own?, let predicate?): return own.isShape(of: predicate.node)
-        default: return false
-        }
+        guard let predicate else { return other.predicate == nil }
+        guard let other = other.predicate else { return false }
+        return predicate.isShape(of: other.node)
     }
 }
 
@@ -108,7 +106,13 @@ extension FetchDescription {
         return constants
     }
 
-    /// The same in an array that is reused.
+    /// The constant of a predicate that is a single comparison; nil for another predicate.
+    package var onlyConstant: PropertyValue? {
+        guard let predicate, case .comparison(let comparison) = predicate.node else { return nil }
+        return comparison.constant
+    }
+
+    /// The constants in an array that is reused.
     package func copyConstants(to constants: inout [PropertyValue]) {
         constants.removeAll(keepingCapacity: true)
         if let predicate, !predicate.node.appendConstants(to: &constants) { constants.removeAll() }

@@ -73,14 +73,13 @@ extension StoreSnapshot {
 
 extension ValueIndex {
     /// The key of a value in an index on one property; nil when the request must be planned.
-    func lookupKey(_ value: PropertyValue, origins: StoreIdentities) -> [UInt8]? {
-        if case .string(let text) = value, elements[0].type == .string {
-            var text = text
-            var key = IndexKey()
-            text.withUTF8 { unsafe key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
-            return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
+    func lookupKey(_ value: PropertyValue, origins: @autoclosure () -> StoreIdentities) -> [UInt8]? {
+        if case .string(var text) = value, elements[0].type == .string {
+            let isAscending = elements[0].isAscending
+            let key = text.withUTF8 { unsafe KeyBytes.component(utf8: UnsafeRawBufferPointer($0), isAscending: isAscending) }
+            return key.count <= IndexBounds.exactMax ? key : nil
         }
-        let bounds = IndexBounds(element: elements[0], origins: origins, containsNulls: false)
+        let bounds = IndexBounds(element: elements[0], origins: origins(), containsNulls: false)
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
         guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }
