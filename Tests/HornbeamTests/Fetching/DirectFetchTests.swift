@@ -20,7 +20,7 @@ struct DirectFetchTests {
         try ManagedObjectModel {
             Entity("Part") {
                 Attribute("name", .string, optional: true, indexed: true)
-                Attribute("number", .integer64, optional: false, defaultValue: .int(0), indexed: true)
+                Attribute("number", .integer64, default: 0, indexed: true)
             }
         }
     }
@@ -89,7 +89,7 @@ struct DirectFetchTests {
     }
 
     /// What happens between two fetches.
-    private static let events: [(title: String, isDirect: Bool, body: (DirectFetchTests) throws -> Void)] = [
+    private static let events: [(title: String, isDirect: Bool, body: @Sendable (DirectFetchTests) throws -> Void)] = [
         ("nothing", true, { _ in }),
         ("an unsaved insertion", false, { add(to: $0.context, "n3", 1) }),
         ("an unsaved change", false, { test in for part in try test.context.fetch(Request().where(Part.number == 6)) { part.name = "n17" } }),
@@ -107,7 +107,7 @@ struct DirectFetchTests {
         }),
         ("a batch update", true, { test in
             var batch = BatchUpdateRequest(Part.self, predicate: try FetchPredicate(format: "number == 40"))
-            batch.propertiesToUpdate = ["name": FetchExpression(.string("n17"))]
+            batch.set(Part.name, to: "n17")
             try test.other.execute(batch)
         }),
         ("reset", true, { $0.context.reset() }),
@@ -150,7 +150,7 @@ struct DirectFetchTests {
         let request = Request().where(Part.name == "n3")
         _ = try context.fetch(request)
         #expect(try context.fetch(request).count == 2)
-        try context.setQueryGeneration(from: context.currentQueryGeneration())
+        try context.setQueryGeneration(from: stack.container.persistentStoreCoordinator.currentQueryGeneration())
         Self.add(to: other, "n3", 99)
         try other.save()
         #expect(try context.fetch(request).count == 2)

@@ -188,13 +188,3 @@ package struct DirectResult {
     let entryCount: Int
     package let rowsRead: Int
 }
-
-extension StackSnapshot {
-    /// The direct fetch of requests of a shape; nil if there are several stores, or the store kept no plan over one index for the shape.
-    package func directFetch(of shape: RequestShape, counting: Bool) throws -> DirectFetch? {
-        guard let only, !stack.isIncremental, stack.queryingStore == nil, let kept = only.keptPlan(shape, counting: counting) else { return nil }
-        return try EngineError.translated { () throws(EngineError) in
-            try kept.mustRead(counting: counting) ? DirectFetch(kept, in: only) : nil
-        }
-    }
-}
