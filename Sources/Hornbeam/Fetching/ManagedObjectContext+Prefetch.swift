@@ -35,12 +35,12 @@ extension ManagedObjectContext {
 
     /// Records that a to-one relationship was followed to an object whose row was not located.
     ///
-    /// After several steps along the same relationship, the destinations of neighbouring objects are created too: a loop over the objects of
-    /// a fetch probably reads them next.
+    /// After several steps along the same relationship from objects with near keys, the destinations of neighbouring objects are created too: a loop over
+    /// the objects of a fetch probably reads them next.
     func recordStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
         access.log?.lastStep = (destination.key, property)
         guard access.log == nil, parent == nil, !role.isDetachedReader else { return }
-        guard access.readAhead.countStep(along: property) else { return }
+        guard access.readAhead.countStep(along: property, from: object.registryKey) else { return }
         var ids: [ManagedObjectID] = []
         for neighbour in registry.neighbours(after: object.registryKey, limit: ReadAhead.width) where neighbour.scope === object.scope {
             guard case .objectID(let id) = neighbour.currentValue(of: property), !id.isTemporaryID else { continue }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The encoding of values as bytes of keys. The order of the bytes is the order of the values.
 ///
 /// A component of an index key is one type byte (0 for null, 1 for a value) and the value's bytes. Values of variable
@@ -51,6 +53,22 @@ enum KeyBytes {
         }
         bytes.append(0)
         bytes.append(0)
+    }
+
+    /// The component of a text with `binary` collation.
+    static func component(utf8: UnsafeRawBufferPointer, isAscending: Bool) -> [UInt8] {
+        guard isAscending, let start = utf8.baseAddress, unsafe memchr(start, 0, utf8.count) == nil else {
+            var bytes = [present]
+            unsafe appendEscaped(utf8, to: &bytes)
+            if !isAscending { complement(&bytes, from: 0) }
+            return bytes
+        }
+        return unsafe [UInt8](unsafeUninitializedCapacity: utf8.count + 3) { bytes, count in
+            count = utf8.count + 3
+            unsafe bytes.initialize(repeating: 0)
+            unsafe bytes[0] = present
+            unsafe memcpy(bytes.baseAddress! + 1, start, utf8.count)
+        }
     }
 
     /// Appends the common key prefix of all texts that begin with `content`.
