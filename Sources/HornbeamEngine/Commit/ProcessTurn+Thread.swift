@@ -39,22 +39,21 @@ extension ProcessTurn {
         monitor.unlock()
     }
 
-    /// The pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
-    private static let pauseAfterCommits: Int32 = 5
+    /// The longest pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
+    private static let pauseAfterCommitsMax: Int32 = 15
 
     /// Reads the commits of other processes, or waits for one. The caller has the monitor, which is released meanwhile.
     private func listen() {
         unsafe state.isListening = true
+        let pause = unsafe state.pauseAfterCommits
         monitor.unlock()
         lock.watchCommits()
         // A commit after the beginning of the watch ends the wait, so none is missed.
-        if let work = unsafe work, work.catchUp() {
-            lock.pause(milliseconds: Self.pauseAfterCommits)
-        } else {
-            lock.waitForCommit()
-        }
+        let found = unsafe work?.catchUp() ?? false
+        if found { lock.pause(milliseconds: pause) } else { lock.waitForCommit() }
         monitor.lock()
         unsafe state.isListening = false
+        unsafe state.pauseAfterCommits = found ? min(pause * 2, Self.pauseAfterCommitsMax) : 1
     }
 
     private func handOverToOthers() {

@@ -54,6 +54,8 @@ final class ProcessTurn: Sendable {
         var isFollowing = false
         /// True while the thread reads commits of other processes or waits for one.
         var isListening = false
+        /// The pause after the next commits of other processes, in milliseconds. It doubles while there are commits after each pause.
+        var pauseAfterCommits: Int32 = 1
         /// True if any user may enter.
         var isOpen: Bool { phase == .held && (!isRequested || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
         /// True if the thread that waits with a number waited when the turn was granted.
