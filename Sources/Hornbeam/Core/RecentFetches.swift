@@ -8,7 +8,7 @@ final class RecentFetch {
         case missing(times: Int)
         case made(DirectFetch)
 
-        static let unknown = Direct.missing(times: 0)
+        static var unknown: Direct { .missing(times: 0) }
         static let triesMax = 2
     }
 
