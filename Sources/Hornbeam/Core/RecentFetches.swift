@@ -3,10 +3,13 @@ internal import HornbeamStore
 
 /// The shape of a request that a context has executed, with the direct fetches of the shape in the context's snapshot.
 final class RecentFetch {
-    /// A direct fetch; `unknown` until it is needed, and after a change of the snapshot.
     private enum Direct {
-        case unknown, none
+        /// There was none so many times. The first execution of a shape in the general way may keep a plan.
+        case missing(times: Int)
         case made(DirectFetch)
+
+        static var unknown: Direct { .missing(times: 0) }
+        static let triesMax = 2
     }
 
     let shape: RequestShape
@@ -25,10 +28,10 @@ final class RecentFetch {
     func directFetch(in snapshot: StackSnapshot, counting: Bool) throws -> DirectFetch? {
         switch counting ? count : fetch {
         case .made(let direct): return direct
-        case .none: return nil
-        case .unknown:
+        case .missing(let times):
+            if times == Direct.triesMax { return nil }
             let made = try snapshot.directFetch(of: shape, counting: counting)
-            set(made.map { .made($0) } ?? .none, counting: counting)
+            set(made.map { .made($0) } ?? .missing(times: times + 1), counting: counting)
             return made
         }
     }

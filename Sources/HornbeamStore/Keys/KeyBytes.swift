@@ -43,7 +43,7 @@ enum KeyBytes {
     }
 
     static func appendEscaped(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        if unsafe content.contains(0) {
+        if let start = content.baseAddress, unsafe memchr(start, 0, content.count) != nil {
             for unsafe byte in unsafe content {
                 bytes.append(byte)
                 if byte == 0 { bytes.append(1) }
@@ -53,22 +53,6 @@ enum KeyBytes {
         }
         bytes.append(0)
         bytes.append(0)
-    }
-
-    /// The component of a text with `binary` collation.
-    static func component(utf8: UnsafeRawBufferPointer, isAscending: Bool) -> [UInt8] {
-        guard isAscending, let start = utf8.baseAddress, unsafe memchr(start, 0, utf8.count) == nil else {
-            var bytes = [present]
-            unsafe appendEscaped(utf8, to: &bytes)
-            if !isAscending { complement(&bytes, from: 0) }
-            return bytes
-        }
-        return unsafe [UInt8](unsafeUninitializedCapacity: utf8.count + 3) { bytes, count in
-            count = utf8.count + 3
-            unsafe bytes.initialize(repeating: 0)
-            unsafe bytes[0] = present
-            unsafe memcpy(bytes.baseAddress! + 1, start, utf8.count)
-        }
     }
 
     /// Appends the common key prefix of all texts that begin with `content`.

@@ -34,6 +34,8 @@ struct DirectFetchTests {
         context = stack.newContext()
         other = stack.newContext()
         for number in 0 ..< 60 { Self.add(to: other, "n\(number / 2)", number) }
+        // Enough others for an index to be worth its search.
+        for number in 1000 ..< 2000 { Self.add(to: other, "a\(number)", number) }
         try other.save()
     }
 

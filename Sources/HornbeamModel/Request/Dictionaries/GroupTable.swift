@@ -3,6 +3,7 @@ package struct GroupTable {
     package let program: DictionaryProgram
     /// The numbers of the first groups by their values; groups that were added since then are missing.
     private var slots: [[PropertyValue]: Int] = [:]
+    private var indexedCount = 0
     private var keys: [[PropertyValue]] = []
     /// The least object key in each group. Groups without a sort order are sorted by it.
     private var leastKeys: [UInt64] = []
@@ -23,10 +24,11 @@ package struct GroupTable {
 
     /// The number of the group with these values.
     package mutating func slot(for key: [PropertyValue]) -> Int {
-        while slots.count < keys.count { slots[keys[slots.count]] = slots.count }
-        if let slot = slots[key] { return slot }
-        slots[key] = keys.count
-        return addSlot(for: key)
+        while indexedCount < keys.count {
+            slots[keys[indexedCount]] = indexedCount
+            indexedCount += 1
+        }
+        return slots[key] ?? addSlot(for: key)
     }
 
     /// Adds a group whose values no other group has. Returns its number.

@@ -26,6 +26,7 @@ package final class DirectFetch {
 
     /// The constants of the conditions of the request.
     @safe @exclusivity(unchecked) private var constants: [PropertyValue] = []
+    @safe @exclusivity(unchecked) private var key: [UInt8] = []
     @safe @exclusivity(unchecked) private var keys: [UInt64] = []
     @safe @exclusivity(unchecked) private var hints: [RowHint] = []
     @safe @exclusivity(unchecked) private var passing: [UInt64] = []
@@ -96,7 +97,7 @@ package final class DirectFetch {
     // MARK: Equality
 
     private func findEntries(of value: PropertyValue, _ request: FetchDescription) throws(EngineError) -> DirectResult? {
-        guard !value.isNull, let key = index.lookupKey(value, origins: snapshot.reader.origins),
+        guard !value.isNull, index.setLookupKey(&key, value, origins: snapshot.reader.origins),
             try entries.findSuffixes(startingWith: key, most: kept.workMax, into: &keys)
         else { return nil }
         hints.removeAll(keepingCapacity: true)

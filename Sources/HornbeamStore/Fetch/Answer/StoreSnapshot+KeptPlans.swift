@@ -74,12 +74,27 @@ extension StoreSnapshot {
 extension ValueIndex {
     /// The key of a value in an index on one property; nil when the request must be planned.
     func lookupKey(_ value: PropertyValue, origins: @autoclosure () -> StoreIdentities) -> [UInt8]? {
+        var key: [UInt8] = []
+        return setLookupKey(&key, value, origins: origins()) ? key : nil
+    }
+
+    /// Sets a key that is reused for further values. False when the request must be planned.
+    func setLookupKey(_ key: inout [UInt8], _ value: PropertyValue, origins: @autoclosure () -> StoreIdentities) -> Bool {
         if case .string(var text) = value, elements[0].type == .string {
-            let isAscending = elements[0].isAscending
-            let key = text.withUTF8 { unsafe KeyBytes.component(utf8: UnsafeRawBufferPointer($0), isAscending: isAscending) }
-            return key.count <= IndexBounds.exactMax ? key : nil
+            key.removeAll(keepingCapacity: true)
+            key.reserveCapacity(text.utf8.count + 3)
+            key.append(KeyBytes.present)
+            text.withUTF8 { unsafe KeyBytes.appendEscaped(UnsafeRawBufferPointer($0), to: &key) }
+            if !elements[0].isAscending { KeyBytes.complement(&key, from: 0) }
+            return key.count <= IndexBounds.exactMax
         }
-        let bounds = IndexBounds(element: elements[0], origins: origins(), containsNulls: false)
+        guard let found = lookupKey(notOfText: value, origins()) else { return false }
+        key = found
+        return true
+    }
+
+    private func lookupKey(notOfText value: PropertyValue, _ origins: StoreIdentities) -> [UInt8]? {
+        let bounds = IndexBounds(element: elements[0], origins: origins, containsNulls: false)
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
         guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }

@@ -11,7 +11,7 @@ struct GroupAccumulatorTests {
     ]
     private static let totals: [String: [String]] = [
         "Publication": ["count:(distinct:(title))", "count:(distinct:(year))", "count:(distinct:(author.name))", "count:(distinct:(tags.@count))", "max:(year)", "sum:(year)", "sum:(price)"],
-        "Values": ["count:(distinct:(string))", "count:(distinct:(int64))", "count:(distinct:(bool))", "sum:(int16)", "average:(double)", "min:(date)", "sum:(distinct:(int32))"],
+        "Values": ["count:(distinct:(string))", "count:(distinct:(int64))", "count:(distinct:(bool))", "sum:(int16)", "max:(double)", "min:(date)", "sum:(distinct:(int32))"],
         "Book": ["count:(distinct:(author))", "sum:(pages)", "average:(pages)", "count:(distinct:(length:(title)))"],
     ]
     private static let conditions: [String: [String]] = [
