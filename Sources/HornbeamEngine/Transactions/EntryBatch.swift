@@ -58,6 +58,12 @@ import Glibc
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
     }
 
+    /// The key of an entry, by its index in the order of insertion. O(n log n).
+    package func key(at index: Int) -> [UInt8] {
+        let entry = entries.sorted { $0.start < $1.start }[index]
+        return Array(bytes[Int(entry.start)..<Int(entry.start) + Int(entry.keyLength)])
+    }
+
     // MARK: Order
 
     /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
@@ -124,5 +130,12 @@ extension WriteTransaction {
     /// returns the index of its entry in the order of insertion. Returns nil if all entries were put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
         unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
+    }
+    /// Puts the entries of a batch into an index in the order of their keys, and replaces values of keys that exist already.
+    package func put(_ batch: EntryBatch, in index: TreeID) throws(EngineError) {
+        _ = unsafe try batch.forEachSorted { key, value throws(EngineError) in
+            unsafe try put(key, value, in: index)
+            return true
+        }
     }
 }
