@@ -24,6 +24,8 @@ import Glibc
     package init() {}
 
     package var count: Int { entries.count }
+    /// The bytes of memory for the entries, including those for sorting them.
+    package var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
 
     package func removeAll() {
         bytes.removeAll(keepingCapacity: true)

@@ -9,8 +9,8 @@ final class BatchSession {
         var objects: [UInt64] = []
     }
 
-    /// The number of entries that are collected before they are written. Each time, most leaves of a large index are changed.
-    private let entriesMax: Int
+    /// The bytes of entries of one index that are collected before they are written. Each time, most leaves of a large index are changed.
+    private let runBytesMax: Int
     /// The number of keys that are reserved from the store's sequence at a time.
     private static let keyBlock = 4_096
 
@@ -54,8 +54,7 @@ final class BatchSession {
         publishesChanges = !store.publisher.isIdle || store.keepsHistory
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in Run() }
-        // An entry takes some 64 bytes, so all of them take an eighth of the pool at most.
-        entriesMax = max(min(store.engine.options.poolBytes / 512 / max(table.indexes.count, 1), 1 << 21), 1 << 15)
+        runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
         memberEntries = table.mirrors.map { _ in EntryRun() }
         store.batchThread.begin()
     }
@@ -101,7 +100,7 @@ final class BatchSession {
             if !index.isUnique { key.append(objectKey: object.key) }
             try collect(object, for: index, in: slot)
         }
-        if let first = entries.first, first.batch.count >= entriesMax { try writeEntries() }
+        if entries.contains(where: { $0.batch.memory >= runBytesMax }) { try writeEntries() }
     }
 
     /// Adds the entry with the current key.
