@@ -246,6 +246,26 @@ import Testing
         }
     }
 
+    @Test("saves older than a week are deleted from the table of saves", .timeLimit(.minutes(1)))
+    func retention() async throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        try context.make("Author", ["name": "a"])
+        try context.save()
+        try PostgresServer.run(
+            """
+            INSERT INTO "\(schema)"._hornbeam_saves (token, source, transaction, saved_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), '3'::xid8, now() - d * interval '1 day' FROM generate_series(6, 9) d
+            """)
+        func days() throws -> String {
+            try PostgresServer.run(
+                "SELECT string_agg(extract(day FROM now() - saved_at)::text, ' ' ORDER BY saved_at) FROM \"\(schema)\"._hornbeam_saves")
+        }
+        while try days() != "6 0" { try await Task.sleep(for: .milliseconds(100)) }
+        try container.close()
+    }
+
     @Test("while keys are read, other calls of the store do not wait", .timeLimit(.minutes(1)))
     func readingKeysHoldsNoLock() throws {
         let schema = PostgresServer.freshSchema()

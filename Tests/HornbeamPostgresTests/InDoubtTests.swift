@@ -29,6 +29,8 @@ import Testing
         let next = try context.make("Author", ["name": "next"])
         try author.setValue(1901, forKey: "born")
         context.delete(gone)
+        // The answer to the last notification has arrived.
+        usleep(200_000)
         proxy.setAway(.closed)
         proxy.closeAtMessage(2, direction)
         let error = hornbeamError { try context.save() }
@@ -61,6 +63,7 @@ import Testing
         var request = BatchUpdateRequest(entityName: "Author")
         request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
         request.resultType = .objectIDs
+        usleep(200_000)
         proxy.closeAtMessage(1, direction)
         let result = try container.newContext().execute(request)
         #expect(proxy.closedCount == 1)
@@ -75,6 +78,7 @@ import Testing
         let (proxy, container, _, _) = try filled(schema)
         var request = BatchUpdateRequest(entityName: "Author")
         request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        usleep(200_000)
         proxy.setAway(.closed)
         proxy.closeAtMessage(1, .fromServer)
         let error = hornbeamError { _ = try container.newContext().execute(request) }

@@ -101,7 +101,7 @@ final class SocketProxy: Sendable {
             let fields = "SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"
             let length = UInt32(fields.utf8.count + 4)
             let message = [UInt8(ascii: "E")] + (0 ..< 4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32($0))) } + Array(fields.utf8)
-            _ = write(client, message, message.count)
+            _ = send(client, message, message.count, Int32(MSG_NOSIGNAL))
         }
         return true
     }
@@ -153,7 +153,8 @@ final class SocketProxy: Sendable {
             conversation.last = direction
             var sent = 0
             while sent < count {
-                let written = bytes[sent ..< count].withUnsafeBytes { write(direction == .toServer ? server : client, $0.baseAddress, $0.count) }
+                let target = direction == .toServer ? server : client
+                let written = bytes[sent ..< count].withUnsafeBytes { send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
                 if written <= 0 { return false }
                 sent += written
             }

@@ -23,7 +23,10 @@ struct RowReader {
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)
             let order = "array_position(t.\(StoreLayout.orderColumn(relationship)), d._id)"
-            return "(SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY \(order), d._id) FROM \(destination.name) d WHERE d.\(inverse) = t._id)"
+            return """
+                (SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY \(order), d._id) \
+                FROM \(destination.name) d WHERE d.\(inverse) = t._id)
+                """
         }
         let ends = JoinEnds(relationship)
         return """
