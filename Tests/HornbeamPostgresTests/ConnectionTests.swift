@@ -86,7 +86,6 @@ import Testing
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
         #expect(active == "0")
         lock.terminate()
-        lock.waitUntilExit()
         #expect(try container.newContext().all("Author", by: "name").isEmpty)
     }
 
@@ -271,10 +270,7 @@ import Testing
         let schema = PostgresServer.freshSchema()
         let store = PostgresStore((PostgresServer.connection ?? "") + " application_name=keys", schema: schema)
         try store.open(StoreConformance.model())
-        let output = Pipe()
-        let lock = try PostgresServer.psql(
-            "BEGIN; ALTER SEQUENCE \"\(schema)\"._hornbeam_keys CACHE 2; SELECT 'locked'; SELECT pg_sleep(60)", output)
-        _ = output.fileHandleForReading.availableData
+        let lock = try PostgresServer.holding("ALTER SEQUENCE \"\(schema)\"._hornbeam_keys CACHE 2")
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             do { _ = try store.newKeys(for: ["Author"]) } catch { Issue.record(error) }
