@@ -88,7 +88,7 @@ private struct BatchStatement {
     func statement(_ token: UUID, _ source: UUID) -> Statement {
         let first = parameters.count + 1
         let values = (first ..< first + 4).map { "$\($0)" }
-        let keys = "string_agg(\(KeyList.expression("_id", "_entity", layout)), ',')"
+        let keys = "string_agg(_id || ':' || _entity, ',')"
         let isDelete = if case .delete = batch.action { true } else { false }
         let sql = """
             WITH c AS (\(change)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \

@@ -24,13 +24,13 @@ struct RowReader {
             let inverse = try inverseColumn(relationship, destination)
             let order = "array_position(t.\(StoreLayout.orderColumn(relationship)), d._id)"
             return """
-                (SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY \(order), d._id) \
+                (SELECT string_agg(d._id || ':' || d._entity, ',' ORDER BY \(order), d._id) \
                 FROM \(destination.name) d WHERE d.\(inverse) = t._id)
                 """
         }
         let ends = JoinEnds(relationship)
         return """
-            (SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY j.\(ends.place), d._id) FROM \(join.name) j \
+            (SELECT string_agg(d._id || ':' || d._entity, ',' ORDER BY j.\(ends.place), d._id) FROM \(join.name) j \
             JOIN \(destination.name) d ON d._id = \(ends.member("t._id")) WHERE \(ends.owns("t._id")))
             """
     }
