@@ -33,7 +33,8 @@ extension ManagedObjectContext {
     @usableFromInline
     func fetchGenerally<Object: ManagedObject>(_ request: FetchDescription) throws -> [Object] {
         try requireObjects(request)
-        return try finish(find(request), request)
+        guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
+        return try store.readingOneState { try finish(find(request), request) }
     }
 
     /// Creates the objects of a result according to the request.
@@ -44,7 +45,7 @@ extension ManagedObjectContext {
         }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
-        if !request.relationshipKeyPathsForPrefetching.isEmpty { prefetch(request, for: objects) }
+        if !request.relationshipKeyPathsForPrefetching.isEmpty { try prefetch(request, for: objects) }
         return objects
     }
 

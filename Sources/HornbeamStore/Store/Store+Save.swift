@@ -12,6 +12,8 @@ package struct InDoubtSave: Error {
     package var isCommitted = false
     /// The participants of the two-phase commit.
     package var participants: [UUID] = []
+    /// The save of a querying store.
+    var querying: QueryingDoubt?
     /// The error that the caller of the save receives.
     package var error: HornbeamError
 }
@@ -85,12 +87,20 @@ extension Store {
     private func save(_ changes: ChangeSet, in backing: StoreBacking) throws -> CommitResult {
         try backing.saving {
             for _ in 0 ..< Self.refusalsMax {
+                let written = backing.writtenSaves
                 do {
                     let result = try write(changes, forwarding: true)
                     backing.setVersions(after: changes)
                     return result
                 } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
+                    try requireReferences(changes, conflict)
+                } catch let doubt as CustomStoreDoubt {
+                    throw InDoubtSave(store: self, transaction: 0, querying: QueryingDoubt(doubt.token, CustomStoreChanges(changes, self)), error: doubt.error)
+                } catch where backing.writtenSaves != written {
+                    throw InDoubtSave(
+                        store: self, transaction: 0, querying: QueryingDoubt(nil, CustomStoreChanges(changes, self)),
+                        error: cacheFailed(error, "written the save", "The context reads them before its next fetch or save. Nothing is written twice."))
                 }
             }
             throw refusedTooOften
@@ -113,6 +123,7 @@ extension Store {
         guard let backing, !changes.isEmpty else { return }
         let customChanges = CustomStoreChanges(changes, self)
         try backing.call { try $0.save(customChanges) }
+        backing.countWrittenSave()
     }
 
     /// Throws for a custom store that does not answer queries.
