@@ -23,6 +23,7 @@ public final class PostgresStore: QueryingStore {
     /// The identity of this object in the table of saves.
     let source = UUID()
     private let state = Guarded(State())
+    let historyState = Guarded(HistoryKeeping())
 
     /// A store in a schema of a database. Connects when it is opened.
     ///
@@ -69,7 +70,10 @@ public final class PostgresStore: QueryingStore {
         pool.open()
         let opened: SchemaSetup.Opened
         do {
-            opened = try translated { [layout] in try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, $0).run() } }
+            let keepsHistory = historyState.withLock { $0.tracking != nil }
+            opened = try translated { [layout] in
+                try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, keepsHistory: keepsHistory, $0).run() }
+            }
         } catch {
             pool.close()
             throw error
@@ -77,6 +81,7 @@ public final class PostgresStore: QueryingStore {
         let lock = ModelLock(layout, schema)
         pool.preparation.withLock { $0 = { try lock.takeShared($0) } }
         layout.identifier = opened.identifier
+        historyState.withLock { $0.isRecording = opened.recordsHistory }
         state.withLock { state in
             state.layout = layout
             state.identifier = opened.identifier

@@ -7,11 +7,14 @@ extension PostgresStore {
     /// the object, which the server does not.
     public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? {
         let layout = try layout
-        guard let statement = try BatchStatement(batch, layout) else { return nil }
+        guard let statement = try BatchStatement(batch, layout, recordsHistory: keepsHistory) else { return nil }
         for attempt in 1 ... Self.batchAttemptsMax {
             // Found again after a lost connection, if the transaction was committed.
             let token = UUID()
-            do { return try run(statement, token, layout) } catch let error as PostgresError {
+            do {
+                defer { trimHistory() }
+                return try run(statement, token, layout)
+            } catch let error as PostgresError {
                 if error.state.hasPrefix("22") || error.state.hasPrefix("23") { return nil }
                 if error.isLostConnection, let answer = try withConnection({ try committed(token, layout, $0) }) { return answer }
                 guard error.isRepeatable || error.isLostConnection, attempt < Self.batchAttemptsMax else { throw error.error }
@@ -25,7 +28,7 @@ extension PostgresStore {
     private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout) throws -> StoreBatchAnswer {
         let results = try pool.withConnection { connection in
             try connection.execute(all: [
-                Statement("BEGIN"), statement.statement(token, source), Statement("SELECT pg_notify($1, '')", [layout.channel]), Statement("COMMIT"),
+                Statement("BEGIN"), try statement.statement(token, source), Statement("SELECT pg_notify($1, '')", [layout.channel]), Statement("COMMIT"),
             ])
         }
         return Self.answer(results[1])
@@ -49,9 +52,11 @@ private struct BatchStatement {
     private let layout: StoreLayout
     private let change: String
     private var parameters: [String?]
+    private let recordsHistory: Bool
 
     /// Nil if SQL cannot find exactly the objects.
-    init?(_ batch: StoreBatch, _ layout: StoreLayout) throws {
+    init?(_ batch: StoreBatch, _ layout: StoreLayout, recordsHistory: Bool) throws {
+        self.recordsHistory = recordsHistory
         // A window could have fewer objects after waiting for locks.
         guard batch.query.request.fetchLimit == 0, batch.query.request.fetchOffset == 0 else { return nil }
         var request = batch.query.request
@@ -69,6 +74,8 @@ private struct BatchStatement {
         var sets = ["_version = b._version + 1"]
         for assignment in assignments {
             guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name) else { return nil }
+            // The deferred check of the values would come after the entry of the history.
+            if recordsHistory, layout.uniques.contains(where: { $0.table.name == reader.table.name && $0.columns.contains(column.name) }) { return nil }
             switch assignment.value {
             case .constant(let value):
                 parameters.append(try ColumnValue.text(of: value, column.property.attributeType))
@@ -82,18 +89,39 @@ private struct BatchStatement {
         change = "UPDATE \(reader.table.name) AS b SET \(sets.joined(separator: ", ")) FROM \(found)"
     }
 
-    func statement(_ token: UUID, _ source: UUID) -> Statement {
+    func statement(_ token: UUID, _ source: UUID) throws -> Statement {
         let first = parameters.count + 1
         let values = (first ..< first + 4).map { "$\($0)" }
         let keys = "string_agg(_id || ':' || _entity, ',')"
         let isDelete = if case .delete = batch.action { true } else { false }
+        let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
+        var all = parameters + [token.uuidString, source.uuidString] + names
         let sql = """
-            WITH c AS (\(change)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
+            WITH c AS (\(change))\(try history(isDelete: isDelete, &all)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
             SELECT \(values[0])::uuid, \(values[1])::uuid, \(values[2])::text, \(values[3])::text, \(isDelete ? "''" : keys), \
             \(isDelete ? keys : "''") FROM c HAVING count(*) > 0 RETURNING changed, deleted
             """
-        let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
-        return Statement(sql, parameters + [token.uuidString, source.uuidString] + names)
+        return Statement(sql, all)
+    }
+
+    /// A part of the statement that records the batch in the history.
+    private func history(isDelete: Bool, _ parameters: inout [String?]) throws -> String {
+        guard recordsHistory else { return "" }
+        let entry = StoreHistoryEntry(isBatch: true, author: batch.author, contextName: batch.contextName)
+        let first = parameters.count + 1
+        parameters += entry.origin
+        let values = zip(first..., ["text", "text", "int", "text"]).map { "$\($0)::\($1)" }.joined(separator: ", ")
+        var group = "'entity', g._entity, \(isDelete ? "'deleted'" : "'updated'"), g.keys"
+        if case .update(let assignments) = batch.action {
+            let names = assignments.sorted { $0.property.index < $1.property.index }.map(\.property.name)
+            parameters.append(String(decoding: try JSONEncoder().encode(names), as: UTF8.self))
+            group += ", 'properties', $\(parameters.count)::json"
+        }
+        return """
+            , h AS (INSERT INTO \(layout.history.entries) (\(StoreHistoryEntry.columns)) \
+            SELECT TRUE, \(values), json_agg(json_build_object(\(group)) ORDER BY g.first) FROM (SELECT _entity, min(_id) AS first, \
+            json_agg(_id ORDER BY _id) AS keys FROM c GROUP BY _entity) g HAVING count(*) > 0)
+            """
     }
 }
 #endif

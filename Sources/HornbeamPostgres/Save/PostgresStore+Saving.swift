@@ -12,9 +12,12 @@ extension PostgresStore {
         for attempt in 1 ... Self.attemptsMax {
             // Found again after a lost connection, if the transaction was committed.
             let token = UUID()
-            do { return try run(statements, token) } catch let error as PostgresError {
+            do {
+                try run(statements, token)
+                return trimHistory()
+            } catch let error as PostgresError {
                 if error.isUniqueViolation { throw try translated { try conflict(with: changes, error) } }
-                if error.isLostConnection, try withConnection({ try isSaved(token, layout, $0) }) { return }
+                if error.isLostConnection, try withConnection({ try isSaved(token, layout, $0) }) { return trimHistory() }
                 guard error.isRepeatable || error.isLostConnection, attempt < Self.attemptsMax else { throw error.error }
             }
         }

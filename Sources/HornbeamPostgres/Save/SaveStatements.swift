@@ -23,6 +23,7 @@ struct SaveStatements {
         try addUpdates()
         try addInserts()
         try addMembers()
+        try addHistory()
     }
 
     /// The statements that record the save for other processes and notify these.
@@ -36,6 +37,13 @@ struct SaveStatements {
                 KeyList.text(changed), KeyList.text(changes.deleted),
             ])
         return [insert, Statement("SELECT pg_notify($1, $2)", [layout.channel, source.uuidString])]
+    }
+
+    /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before.
+    private mutating func addHistory() throws {
+        guard let entry = changes.history else { return }
+        if layout.uniques.contains(where: \.coversTable) { writes.append(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
+        writes.append(try entry.insertion(into: layout.history))
     }
 
     // MARK: Versions

@@ -7,16 +7,21 @@ struct SchemaSetup {
     struct Opened {
         var identifier: UUID
         var metadata: [String: PropertyValue]
+        /// True if saves are recorded in the history.
+        var recordsHistory = false
     }
 
     private let layout: StoreLayout
     private let schemaName: String
     /// True to migrate the tables of another version of the model.
     private let migrates: Bool
+    /// True if the container keeps history.
+    private let keepsHistory: Bool
     private let connection: Connection
 
-    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, _ connection: Connection) {
+    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, keepsHistory: Bool, _ connection: Connection) {
         self.migrates = migrates
+        self.keepsHistory = keepsHistory
         self.layout = layout
         self.schemaName = schemaName
         self.connection = connection
@@ -35,7 +40,8 @@ struct SchemaSetup {
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.settings])).value == "t"
         if !exists { try create() }
         try FoldingFunction.create(in: layout.schema, connection)
-        let opened = try check()
+        var opened = try check()
+        opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, isNew: !exists)
         try connection.execute(ModelLock(layout, schemaName).shared)
         try connection.execute(Statement("COMMIT"))
         return opened
@@ -89,6 +95,10 @@ struct SchemaSetup {
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
         try SchemaMigration(from: old, to: layout, connection).run()
+        if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t" {
+            // Entries name entities and properties of the old model.
+            for statement in layout.history.expiry { try connection.execute(statement) }
+        }
         let values = [("model", layout.modelHash), ("definition", try definition), ("former", (former + [hash]).joined(separator: "\n"))]
         for (name, value) in values {
             try connection.execute(

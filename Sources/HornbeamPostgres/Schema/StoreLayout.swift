@@ -63,6 +63,7 @@ struct StoreLayout: Sendable {
 
     var settings: String { schema + ".\"_hornbeam\"" }
     var saves: String { schema + ".\"_hornbeam_saves\"" }
+    var history: HistoryTables { HistoryTables(schema: schema) }
     /// The channel on which saves are announced.
     let channel: String
     var keys: String { schema + ".\"_hornbeam_keys\"" }

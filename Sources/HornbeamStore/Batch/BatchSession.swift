@@ -45,7 +45,7 @@ final class BatchSession {
         try store.requireBatches()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
-        publishesChanges = !store.publisher.isIdle || store.keepsHistory
+        publishesChanges = !store.publisher.isIdle || store.keepsHistory || store.isQuerying
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in EntryRun() }
         memberEntries = table.mirrors.map { _ in EntryRun() }

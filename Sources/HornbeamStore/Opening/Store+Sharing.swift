@@ -155,10 +155,13 @@ extension Store {
     }
 
     /// The same for a custom store: coordinators share the cached rows.
-    package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
+    ///
+    /// - Parameter history: The limits of the history that the custom store keeps; nil for no history.
+    package static func lease(_ custom: any CustomStore, model: ManagedObjectModel, history: HistoryTracking? = nil) throws -> StoreLease {
         let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
+            (custom as? any HistoryKeepingStore)?.setHistoryTracking(history)
             let store = try open(StoreBacking(custom), model: model)
             OpenStores.setOpened(store, at: key)
             return StoreLease(store, key)

@@ -119,6 +119,8 @@ extension Store {
         try backing.call { try $0.open(model) }
         var options = Options()
         options.backing = backing
+        // The cache is not the history of the custom store.
+        options.history = nil
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
         try store.observeExternalChanges()
         if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
