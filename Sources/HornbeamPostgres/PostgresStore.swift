@@ -7,7 +7,7 @@ internal import HornbeamThreads
 ///
 /// The server answers fetches and counts whose conditions and orders have exactly the same meaning in SQL. For other requests it returns more
 /// rows, of which Hornbeam finds the results. Open it with `PersistentStoreDescription.postgres(_:)`.
-public final class PostgresStore: QueryingStore {
+public final class PostgresStore: QueryingStore, MigratingStore {
     private struct State {
         var identifier = UUID()
         var metadata: [String: PropertyValue] = [:]
@@ -61,7 +61,12 @@ public final class PostgresStore: QueryingStore {
     ///
     /// - Throws: `modelMismatch` if the tables were made for another version of the model and are not migrated; `inferredMappingFailed` and
     ///   `unsupportedRequest` if they cannot be migrated; `storeInUse` if another container has opened this object, or other processes use the tables.
-    public func open(_ model: ManagedObjectModel) throws {
+    public func open(_ model: ManagedObjectModel) throws { try open(model, migrating: nil) }
+
+    /// Creates the tables in an empty schema, or migrates them, by the plan of the container if it has one.
+    ///
+    /// - Throws: The errors of `open(_:)` and of the migration of Hornbeam's own stores.
+    public func open(_ model: ManagedObjectModel, migrating migration: StoreRowMigration?) throws {
         guard state.withLock({ $0.layout == nil }) else {
             throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
         }
@@ -72,7 +77,7 @@ public final class PostgresStore: QueryingStore {
         do {
             let keepsHistory = historyState.withLock { $0.tracking != nil }
             opened = try translated { [layout] in
-                try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, keepsHistory: keepsHistory, $0).run() }
+                try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, by: migration, keepsHistory: keepsHistory, $0).run() }
             }
         } catch {
             pool.close()

@@ -17,9 +17,10 @@ struct ConditionTranslator {
     var allowsCalculations = true
     private var aliasCount = 0
 
-    init(_ layout: StoreLayout, _ entity: EntityDescription) {
+    /// - Parameter row: The alias of the rows.
+    init(_ layout: StoreLayout, _ entity: EntityDescription, row: String = "t") {
         self.layout = layout
-        scopes = [QueryScope(row: "t", entity: entity)]
+        scopes = [QueryScope(row: row, entity: entity)]
     }
 
     /// The joins of the query's own rows.

@@ -27,6 +27,9 @@ enum ColumnType: String {
     }
 
     var sql: String { rawValue }
+
+    /// The type in the definition of a column. Texts compare by bytes, as in Hornbeam, so that an index serves comparisons and orders.
+    var definition: String { self == .text ? "text COLLATE \"C\"" : rawValue }
 }
 
 /// Converts values of attributes into the text form of the server, and back.

@@ -17,10 +17,13 @@ struct SchemaSetup {
     private let migrates: Bool
     /// True if the container keeps history.
     private let keepsHistory: Bool
+    /// Migrates rows by the plan of the container; nil if the description forbids it.
+    private let rowMigration: StoreRowMigration?
     private let connection: Connection
 
-    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, keepsHistory: Bool, _ connection: Connection) {
+    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, by rowMigration: StoreRowMigration?, keepsHistory: Bool, _ connection: Connection) {
         self.migrates = migrates
+        self.rowMigration = rowMigration
         self.keepsHistory = keepsHistory
         self.layout = layout
         self.schemaName = schemaName
@@ -42,6 +45,7 @@ struct SchemaSetup {
         try FoldingFunction.create(in: layout.schema, connection)
         var opened = try check()
         opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, isNew: !exists)
+        try FetchIndexes(layout).create(dropsOthers: migrates, connection)
         try connection.execute(ModelLock(layout, schemaName).shared)
         try connection.execute(Statement("COMMIT"))
         return opened
@@ -79,6 +83,17 @@ struct SchemaSetup {
 
     // MARK: Migration
 
+    /// Migrates with SQL if nothing but names and properties changes, and otherwise row by row.
+    private func migrate(from old: StoreLayout) throws {
+        guard let rowMigration else { return try SchemaMigration(from: old, to: layout, connection).run() }
+        if try rowMigration.hasStages(from: old.model) { return try RowMigration(rowMigration, from: old, to: layout, connection).run() }
+        try connection.execute(Statement("SAVEPOINT migration"))
+        do { try SchemaMigration(from: old, to: layout, connection).run() } catch let error as HornbeamError where error.code == .unsupportedRequest {
+            try connection.execute(Statement("ROLLBACK TO SAVEPOINT migration"))
+            try RowMigration(rowMigration, from: old, to: layout, connection).run()
+        }
+    }
+
     private func migrate(_ settings: [String: String]) throws {
         let former = (settings["former"] ?? "").split(separator: "\n").map(String.init)
         guard migrates, !former.contains(layout.modelHash), let stored = settings["definition"], let hash = settings["model"] else {
@@ -94,7 +109,7 @@ struct SchemaSetup {
                     + "open it again.")
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
-        try SchemaMigration(from: old, to: layout, connection).run()
+        try migrate(from: old)
         if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t" {
             // Entries name entities and properties of the old model.
             for statement in layout.history.expiry { try connection.execute(statement) }

@@ -91,7 +91,7 @@ struct StoreLayout: Sendable {
         var statements: [String] = []
         for table in tables {
             let columns = table.columns.flatMap { column in
-                ["\(column.name) \(column.type.sql)"] + (column.entityName.map { ["\($0) text"] } ?? [])
+                ["\(column.name) \(column.type.definition)"] + (column.entityName.map { ["\($0) text"] } ?? [])
             }
             let own = ["_id bigint PRIMARY KEY", "_entity text NOT NULL", "_version bigint NOT NULL"] + columns + orderColumns(table)
             statements.append("CREATE TABLE \(table.name) (\(own.joined(separator: ", ")))")

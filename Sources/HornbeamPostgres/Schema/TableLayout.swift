@@ -17,6 +17,8 @@ struct TableLayout: Sendable {
     let root: EntityDescription
     /// The quoted name, with the schema.
     let name: String
+    /// The quoted name, without the schema.
+    let ownName: String
     let columns: [Column]
     /// Indexes in `columns`, by index of the property in each entity.
     private let places: [String: [String: Int]]
@@ -25,7 +27,8 @@ struct TableLayout: Sendable {
 
     init(_ root: EntityDescription, in schema: String) throws {
         self.root = root
-        name = schema + "." + (try Self.identifier(root.name))
+        ownName = try Self.identifier(root.name)
+        name = schema + "." + ownName
         var columns: [Column] = []
         var lists: [PropertyDescription] = []
         var places: [String: [String: Int]] = [:]
