@@ -12,7 +12,7 @@ extension Store {
         var forwarding = BatchForwarding(self, transaction, try snapshot())
         var changes = try forwarding.changes(change)
         changes.history = try historyEntry(change)
-        try backing.custom.save(changes)
+        do { try backing.custom.save(changes) } catch let doubt as CustomStoreDoubt { throw doubt.error }
         return changes
     }
 
@@ -26,6 +26,7 @@ extension Store {
             let result: Result? = try backing.saving {
                 do { return try body() } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
+                    // The batch then reads the newest rows, also those that refer to objects which it deletes.
                     return nil
                 }
             }
