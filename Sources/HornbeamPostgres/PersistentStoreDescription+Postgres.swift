@@ -15,9 +15,10 @@ extension PersistentStoreDescription {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
     public static func postgres(
         _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
-        statementTimeout: Duration? = nil
+        statementTimeout: Duration? = nil, altersExistingTables: Bool = false
     ) -> Self {
         var parts = URLComponents()
         parts.scheme = "x-hornbeam-postgres"
@@ -25,7 +26,7 @@ extension PersistentStoreDescription {
         parts.path = "/\(UUID().uuidString)/\(schema)"
         let store = PostgresStore(
             connection, schema: schema, connectionsMax: connectionsMax, migrates: migrates, connectionTimeout: connectionTimeout,
-            statementTimeout: statementTimeout)
+            statementTimeout: statementTimeout, altersExistingTables: altersExistingTables)
         return .custom(store, at: parts.url ?? URL(filePath: "/postgres"))
     }
 }

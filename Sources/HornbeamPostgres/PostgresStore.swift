@@ -21,6 +21,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     let reads = PerThread<ReadTransaction>()
     private let schema: String
     private let migrates: Bool
+    private let altersExistingTables: Bool
     /// The identity of this object in the table of saves.
     let source = UUID()
     private let state = Guarded(State())
@@ -35,11 +36,13 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
     public init(
         _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
-        statementTimeout: Duration? = nil
+        statementTimeout: Duration? = nil, altersExistingTables: Bool = false
     ) {
         self.migrates = migrates
+        self.altersExistingTables = altersExistingTables
         pool = ConnectionPool(
             ConnectionOptions(
                 parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout))
@@ -86,7 +89,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
             opened = try translated { [layout] in
                 try pool.withConnection(until: pool.options.deadline) { connection in
                     let opened = try SchemaSetup(
-                        layout, schema, migrates: migrates, by: migration, keepsHistory: keepsHistory, connection
+                        layout, schema, migrates: migrates, by: migration, altersExistingTables: altersExistingTables, keepsHistory: keepsHistory, connection
                     ).run()
                     // A migration has no time limit.
                     try pool.options.limitStatements(connection)
@@ -106,6 +109,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
             }
         }
         layout.identifier = opened.identifier
+        (layout.tableNumbers, layout.keySequences) = (opened.tableNumbers, opened.keySequences)
         historyState.withLock { $0.isRecording = opened.recordsHistory }
         state.withLock { state in
             state.layout = layout
@@ -116,12 +120,36 @@ public final class PostgresStore: QueryingStore, MigratingStore {
 
     public func newKeys(for entityNames: [String]) throws -> [UInt64] {
         let layout = try layout
+        if layout.hasMappedTables { return try newKeys(for: entityNames, layout) }
+        return try newKeys(count: entityNames.count, layout)
+    }
+
+    /// Keys from the sequences of existing tables and from the store's own one.
+    private func newKeys(for entityNames: [String], _ layout: StoreLayout) throws -> [UInt64] {
+        var keys = [UInt64](repeating: 0, count: entityNames.count)
+        for (name, places) in Dictionary(grouping: entityNames.indices, by: { entityNames[$0] }).sorted(by: { $0.key < $1.key }) {
+            let table = try layout.table(of: name)
+            guard table.isMapped, let sequence = layout.keySequences[table.name] else {
+                for (place, key) in zip(places, try newKeys(count: places.count, layout)) { keys[place] = key }
+                continue
+            }
+            let found = try withConnection {
+                try $0.execute(Statement("SELECT nextval($1::regclass) FROM generate_series(1, $2::int)", [sequence, String(places.count)]))
+            }
+            for (row, place) in places.enumerated() {
+                keys[place] = layout.outer(CustomStoreKey(name, found[row, 0].flatMap(UInt64.init) ?? 0)).key
+            }
+        }
+        return keys
+    }
+
+    private func newKeys(count: Int, _ layout: StoreLayout) throws -> [UInt64] {
         var keys: [UInt64] = []
         while true {
-            state.withLock { Self.take(entityNames.count, from: &$0.keys, to: &keys) }
-            if keys.count == entityNames.count { return keys }
+            state.withLock { Self.take(count, from: &$0.keys, to: &keys) }
+            if keys.count == count { return keys }
             // Without the lock: other threads continue meanwhile.
-            let blocks = try newBlocks((entityNames.count - keys.count - 1) / StoreLayout.keyBlock + 1, layout)
+            let blocks = try newBlocks((count - keys.count - 1) / StoreLayout.keyBlock + 1, layout)
             state.withLock { $0.keys = blocks.reversed() + $0.keys }
         }
     }
@@ -154,7 +182,10 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     }
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
-        let listener = ChangeListener(pool.options, try layout, source: source, handler)
+        let layout = try layout
+        let listener = ChangeListener(pool.options, layout, source: source) {
+            try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
+        }
         try translated { try listener.start() }
         state.withLock { $0.listeners.append(listener) }
     }

@@ -7,6 +7,12 @@ extension PostgresStore {
     /// the object, which the server does not.
     public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? {
         let layout = try layout
+        guard var answer = try execute(batch, layout) else { return nil }
+        (answer.updated, answer.deleted) = (answer.updated.map(layout.outer), answer.deleted.map(layout.outer))
+        return answer
+    }
+
+    private func execute(_ batch: StoreBatch, _ layout: StoreLayout) throws -> StoreBatchAnswer? {
         guard let statement = try BatchStatement(batch, layout, recordsHistory: keepsHistory) else { return nil }
         defer { trimHistory() }
         do {
@@ -51,6 +57,7 @@ extension PostgresStore {
 private struct BatchStatement {
     private let batch: StoreBatch
     private let layout: StoreLayout
+    private let table: TableLayout
     private let change: String
     private var parameters: [String?]
     private let recordsHistory: Bool
@@ -67,20 +74,22 @@ private struct BatchStatement {
         self.batch = batch
         self.layout = layout
         parameters = select.parameters
-        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b._id = f._id RETURNING b._id, b._entity"
+        let table = reader.table
+        self.table = table
+        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id) RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity"
         guard case .update(let assignments) = batch.action else {
             change = "DELETE FROM \(reader.table.name) AS b USING \(found)"
             return
         }
-        var sets = ["_version = b._version + 1"]
+        var sets = ["\(table.version) = b.\(table.version) + 1"]
         for assignment in assignments {
             guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name) else { return nil }
             // The deferred check of the values would come after the entry of the history.
             if recordsHistory, layout.uniques.contains(where: { $0.table.name == reader.table.name && $0.columns.contains(column.name) }) { return nil }
             switch assignment.value {
             case .constant(let value):
-                parameters.append(try ColumnValue.text(of: value, column.property.attributeType))
-                sets.append("\(column.name) = $\(parameters.count)::\(column.type.sql)")
+                parameters.append(try column.text(of: value))
+                sets.append("\(column.name) = $\(parameters.count)::\(column.parameterType)")
             case .sum(let name, let number):
                 guard let source = reader.table.column(name, of: batch.query.entity.name) else { return nil }
                 parameters.append(String(number))
@@ -121,7 +130,7 @@ private struct BatchStatement {
         return """
             , h AS (INSERT INTO \(layout.history.entries) (\(StoreHistoryEntry.columns)) \
             SELECT TRUE, \(values), json_agg(json_build_object(\(group)) ORDER BY g.first) FROM (SELECT _entity, min(_id) AS first, \
-            json_agg(_id ORDER BY _id) AS keys FROM c GROUP BY _entity) g HAVING count(*) > 0)
+            json_agg(_id + \(layout.offset(of: table)) ORDER BY _id) AS keys FROM c GROUP BY _entity) g HAVING count(*) > 0)
             """
     }
 }

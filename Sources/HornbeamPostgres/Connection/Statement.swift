@@ -31,6 +31,12 @@ enum SQLText {
     /// A name in quotation marks, so that every character in it is part of the name.
     static func name(_ name: String) -> String { "\"" + doubling("\"", in: name) + "\"" }
 
+    /// A name without its quotation marks.
+    static func unquoted(_ name: String) -> String {
+        guard name.hasPrefix("\""), name.hasSuffix("\""), name.utf8.count > 1 else { return name }
+        return String(decoding: name.utf8.dropFirst().dropLast(), as: UTF8.self).replacing("\"\"", with: "\"")
+    }
+
     /// A name of at most the longest length: a long one ends with the checksum of the whole.
     static func shortened(_ name: String) -> String {
         guard name.utf8.count > nameBytesMax else { return name }

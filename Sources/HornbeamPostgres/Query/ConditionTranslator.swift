@@ -165,7 +165,7 @@ struct ConditionTranslator {
     private mutating func reference(_ value: QueryValue, _ comparator: StoreComparison.Operator, _ id: ManagedObjectID) -> String? {
         guard comparator == .equal, value.property?.isAttribute != true, !id.isTemporaryID else { return nil }
         guard id.storeIdentifier == layout.identifier else { return "FALSE" }
-        return "\(value.sql) = \(parameters.add(String(id.reference), as: "bigint"))"
+        return "\(value.sql) = \(parameters.add(String(layout.inner(id.customKey).key), as: "bigint"))"
     }
 }
 

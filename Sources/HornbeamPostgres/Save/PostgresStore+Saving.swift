@@ -8,6 +8,10 @@ extension PostgresStore {
 
     public func save(_ changes: CustomStoreChanges) throws {
         let layout = try layout
+        do { try save(layout.inner(changes), layout) } catch let conflict as CustomStoreConflict { throw layout.outer(conflict) }
+    }
+
+    private func save(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
         let statements = try SaveStatements(changes, layout)
         try repeating { token, deadline in
             do { try run(statements, token, layout, deadline) } catch let error as PostgresError {

@@ -27,14 +27,22 @@ struct SaveStatements {
             Statement(
                 """
                 SELECT 1 / (count(*) = $2::bigint)::int FROM \
-                (SELECT FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR KEY SHARE) AS r
+                (SELECT FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[]) ORDER BY \(table.id) FOR KEY SHARE) AS r
                 """, [SQLText.array(keys: keys.map(\.key)), String(keys.count)])
         }
         try addLocks()
-        try addDeletes()
-        try addUpdates()
-        try addInserts()
-        try addMembers()
+        if layout.hasMappedTables {
+            // Existing tables can have foreign keys that are checked after each statement.
+            try addInserts()
+            try addUpdates()
+            try addMembers()
+            try addDeletes()
+        } else {
+            try addDeletes()
+            try addUpdates()
+            try addInserts()
+            try addMembers()
+        }
         try addHistory()
     }
 
@@ -65,7 +73,7 @@ struct SaveStatements {
         let deleted = Set(changes.deleted)
         for (table, keys) in try byTable(Array(changes.versions.keys)) {
             for (keys, mode) in [(keys.filter(deleted.contains), "UPDATE"), (keys.filter { !deleted.contains($0) }, "NO KEY UPDATE")] where !keys.isEmpty {
-                let sql = "SELECT _id, _version FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR \(mode)"
+                let sql = "SELECT \(table.id), \(table.version) FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[]) ORDER BY \(table.id) FOR \(mode)"
                 locks.append(Lock(statement: Statement(sql, [SQLText.array(keys: keys.map(\.key))]), keys: keys))
             }
         }
@@ -118,13 +126,24 @@ struct SaveStatements {
 
     private mutating func addDeletes() throws {
         if changes.deleted.isEmpty { return }
-        for (table, keys) in try byTable(changes.deleted) {
-            writes.append(Statement("DELETE FROM \(table.name) WHERE _id = ANY($1::bigint[])", [SQLText.array(keys: keys.map(\.key))]))
-        }
-        let keys = SQLText.array(keys: changes.deleted.map(\.key))
+        let deleted = layout.keysByTable(changes.deleted)
         for join in layout.joins {
-            writes.append(Statement("DELETE FROM \(join.name) WHERE source = ANY($1::bigint[]) OR target = ANY($1::bigint[])", [keys]))
+            let ends = [(join.relationship.entity, join.source), (join.relationship.destinationEntity ?? join.relationship.entity, join.target)]
+            for (entity, column) in ends {
+                guard let keys = deleted[try layout.table(of: entity.name).name] else { continue }
+                writes.append(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])", [SQLText.array(keys: keys)]))
+            }
         }
+        for (table, keys) in try inOrder(byTable(changes.deleted)).reversed() {
+            writes.append(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])", [SQLText.array(keys: keys.map(\.key))]))
+        }
+    }
+
+    /// Groups of rows in an order in which those of a table come after those to which they refer.
+    private func inOrder<Rows>(_ groups: [(TableLayout, Rows)]) -> [(TableLayout, Rows)] {
+        guard layout.hasMappedTables else { return groups }
+        let places = Dictionary(layout.tablesByDependency.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        return groups.sorted { (places[$0.0.name] ?? 0) < (places[$1.0.name] ?? 0) }
     }
 
     private mutating func addInserts() throws {
@@ -133,22 +152,20 @@ struct SaveStatements {
             let table = try layout.table(of: row.object.entityName)
             groups[table.name, default: (table, [])].rows.append(row)
         }
-        for (_, group) in groups.sorted(by: { $0.key < $1.key }) {
-            let table = group.table
-            let inserted = group.rows.sorted { $0.object.key < $1.object.key }
+        for (table, rows) in inOrder(groups.sorted { $0.key < $1.key }.map { ($0.value.table, $0.value.rows) }) {
+            let inserted = rows.sorted { $0.object.key < $1.object.key }
             var cells = RowCells(table)
             for row in inserted { try cells.add(row, cleared: []) }
             var parameters = ParameterList()
             let arrays = [
                 parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]"),
-                parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]"),
-            ] + cells.arrays(&parameters)
-            let names = ["_id", "_entity"] + cells.names
+            ] + (table.kind == nil ? [] : [parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]")]) + cells.arrays(&parameters)
+            let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
             let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(table.name) (\(names.joined(separator: ", ")), _version) \
+                    INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
                     SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
                     """, parameters.values))
         }
@@ -170,12 +187,12 @@ struct SaveStatements {
                 var parameters = ParameterList()
                 let arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")] + cells.arrays(&parameters)
                 let aliases = (0 ... names.count).map { "c\($0)" }.joined(separator: ", ")
-                let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["_version = t._version + 1"]
+                let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
                 writes.append(
                     Statement(
                         """
                         UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
-                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t._id = u.c0
+                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0
                         """, parameters.values))
             }
         }
@@ -192,16 +209,17 @@ struct SaveStatements {
                 try setOrder(change, relationship)
                 continue
             }
-            let ends = JoinEnds(relationship)
+            let ends = JoinEnds(relationship, join)
             for member in change.removed { removed[join.name, default: Pairs()].add(ends.pair(change.owner.key, member.key)) }
             for member in change.added { added[join.name, default: Pairs()].add(ends.pair(change.owner.key, member.key)) }
         }
-        for (name, pairs) in removed.sorted(by: { $0.key < $1.key }) {
+        for join in layout.joins {
+            guard let pairs = removed[join.name] else { continue }
             writes.append(
                 Statement(
                     """
-                    DELETE FROM \(name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    WHERE j.source = u.source AND j.target = u.target
+                    DELETE FROM \(join.name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    WHERE j.\(join.source) = u.source AND j.\(join.target) = u.target
                     """, pairs.parameters))
         }
         for join in layout.joins {
@@ -213,9 +231,9 @@ struct SaveStatements {
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(join.name) (source, target) SELECT u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    JOIN (SELECT _id FROM \(source.name) WHERE _id = ANY($1::bigint[]) FOR KEY SHARE) AS s ON s._id = u.source \
-                    JOIN (SELECT _id FROM \(target.name) WHERE _id = ANY($2::bigint[]) FOR KEY SHARE) AS t ON t._id = u.target ON CONFLICT DO NOTHING
+                    INSERT INTO \(join.name) (\(join.source), \(join.target)) SELECT u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[]) FOR KEY SHARE) AS s ON s.id = u.source \
+                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[]) FOR KEY SHARE) AS t ON t.id = u.target ON CONFLICT DO NOTHING
                     """, pairs.parameters))
         }
         for change in changes.members { try setPlaces(change) }
@@ -227,7 +245,7 @@ struct SaveStatements {
         let table = try layout.table(of: change.owner.entityName)
         writes.append(
             Statement(
-                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE _id = $2::bigint",
+                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE \(table.id) = $2::bigint",
                 [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]))
     }
 
@@ -235,7 +253,7 @@ struct SaveStatements {
     private mutating func setPlaces(_ change: CustomStoreChanges.Members) throws {
         let relationship = try layout.model.entity(named: change.owner.entityName).property(named: change.relationship)
         guard let order = change.order, let join = layout.join(of: relationship) else { return }
-        let ends = JoinEnds(relationship)
+        let ends = JoinEnds(relationship, join)
         writes.append(
             Statement(
                 """

@@ -56,6 +56,7 @@ struct FetchIndexes {
             index.definition.elements.allSatisfy({ $0.kind == .binary && !$0.isExpression })
         else { return nil }
         let table = try layout.table(of: index.entity.name)
+        if table.isMapped { return nil }
         var elements: [String] = []
         for element in index.elements {
             guard element.path.compositeSteps.isEmpty, let column = table.column(element.property.name, of: index.entity.name) else { return nil }

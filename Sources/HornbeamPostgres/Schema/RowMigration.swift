@@ -20,7 +20,11 @@ struct RowMigration {
     }
 
     func run() throws {
-        let before = try StoreReader(old, connection).everything()
+        guard !old.hasMappedTables && !new.hasMappedTables else {
+            throw HornbeamError(
+                .unsupportedRequest, "A migration by code or with other forms of values would replace the rows of existing tables, which the store leaves alone.")
+        }
+        let before = try StoreReader(old, connection, isInTransaction: true).everything()
         let lastKey = try connection.execute(Statement("SELECT last_value + \(StoreLayout.keyBlock) FROM \(old.keys)")).value.flatMap(UInt64.init) ?? 0
         let rows = try migration.rows(before, lastKey: lastKey, from: old.model)
         for name in old.joins.map(\.name) + old.tables.map(\.name) { try connection.execute(Statement("DROP TABLE \(name)")) }

@@ -9,6 +9,9 @@ struct SchemaSetup {
         var metadata: [String: PropertyValue]
         /// True if saves are recorded in the history.
         var recordsHistory = false
+        /// The numbers of existing tables, and the sequences of their keys.
+        var tableNumbers: [String: UInt64] = [:]
+        var keySequences: [String: String] = [:]
     }
 
     private let layout: StoreLayout
@@ -17,11 +20,17 @@ struct SchemaSetup {
     private let migrates: Bool
     /// True if the container keeps history.
     private let keepsHistory: Bool
+    /// True to add the columns that existing tables lack.
+    private let altersExistingTables: Bool
     /// Migrates rows by the plan of the container; nil if the description forbids it.
     private let rowMigration: StoreRowMigration?
     private let connection: Connection
 
-    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, by rowMigration: StoreRowMigration?, keepsHistory: Bool, _ connection: Connection) {
+    init(
+        _ layout: StoreLayout, _ schemaName: String, migrates: Bool, by rowMigration: StoreRowMigration?, altersExistingTables: Bool, keepsHistory: Bool,
+        _ connection: Connection
+    ) {
+        self.altersExistingTables = altersExistingTables
         self.migrates = migrates
         self.rowMigration = rowMigration
         self.keepsHistory = keepsHistory
@@ -44,6 +53,12 @@ struct SchemaSetup {
         if !exists { try create() }
         try FoldingFunction.create(in: layout.schema, connection)
         var opened = try check()
+        if layout.hasMappedTables {
+            var tables = MappedTables(layout, connection)
+            if altersExistingTables { try tables.addVersions() }
+            opened.keySequences = try tables.validate()
+            opened.tableNumbers = try tables.tableNumbers()
+        }
         opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, isNew: !exists)
         try FetchIndexes(layout).create(dropsOthers: migrates, connection)
         try connection.execute(ModelLock(layout, schemaName).shared)

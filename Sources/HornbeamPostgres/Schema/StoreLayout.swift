@@ -12,6 +12,10 @@ struct StoreLayout: Sendable {
     let tables: [TableLayout]
     let joins: [JoinTable]
     let uniques: [UniqueColumns]
+    /// The numbers of existing tables, by the names of the tables. Known when the store is open.
+    var tableNumbers: [String: UInt64] = [:]
+    /// The sequences of the keys of existing tables, by the names of the tables. Known when the store is open.
+    var keySequences: [String: String] = [:]
     private let tablesByEntity: [String: Int]
     private let joinsByRelationship: [PropertyDescription: Int]
 
@@ -89,7 +93,7 @@ struct StoreLayout: Sendable {
     /// The statements that make the tables of the entities and relationships.
     var tableCreation: [String] {
         var statements: [String] = []
-        for table in tables {
+        for table in tables where !table.isMapped {
             let columns = table.columns.flatMap { column in
                 ["\(column.name) \(column.type.definition)"] + (column.entityName.map { ["\($0) text"] } ?? [])
             }
@@ -99,7 +103,7 @@ struct StoreLayout: Sendable {
                 statements.append("CREATE INDEX ON \(table.name) (\(column.name))")
             }
         }
-        for join in joins {
+        for join in joins where !join.isMapped {
             statements.append(
                 """
                 CREATE TABLE \(join.name) (source bigint NOT NULL, target bigint NOT NULL, source_place int, target_place int, \
@@ -119,7 +123,7 @@ struct StoreLayout: Sendable {
 
     /// The unique constraints. Objects without one of the values do not conflict.
     private var constraints: [String] {
-        uniques.map { unique in
+        uniques.filter { !$0.table.isMapped }.map { unique in
             let columns = unique.columns.joined(separator: ", ")
             guard unique.coversTable else {
                 // Rows of other entities in the table have the columns too.

@@ -12,6 +12,22 @@ struct TableLayout: Sendable {
         let type: ColumnType
         /// The quoted name of the column with the entity of a to-one's destination; nil if only one entity is possible.
         var entityName: String?
+        /// True for dates in an existing column of times; own columns have numbers.
+        var isTimestamp = false
+
+        /// The value in a row, as the type of the attribute is stored in own columns.
+        func value(of row: String) -> String {
+            isTimestamp ? "(extract(epoch FROM \(row).\(name)) - 978307200)::double precision" : "\(row).\(name)"
+        }
+
+        /// The type of parameters for the column.
+        var parameterType: String { isTimestamp ? "timestamptz" : type.sql }
+
+        /// The text of a parameter for the column.
+        func text(of value: PropertyValue) throws -> String? {
+            guard isTimestamp, case .date(let date) = value else { return try ColumnValue.text(of: value, property.attributeType) }
+            return try ColumnValue.timestamp(date, property)
+        }
     }
 
     let root: EntityDescription
@@ -19,6 +35,14 @@ struct TableLayout: Sendable {
     let name: String
     /// The quoted name, without the schema.
     let ownName: String
+    /// True for a table that existed before the store.
+    let isMapped: Bool
+    /// The quoted name of the column with the key.
+    let id: String
+    /// The quoted name of the column with the version.
+    let version: String
+    /// The quoted name of the column with the entity; nil if all rows have the same one.
+    let kind: String?
     let columns: [Column]
     /// Indexes in `columns`, by index of the property in each entity.
     private let places: [String: [String: Int]]
@@ -27,8 +51,13 @@ struct TableLayout: Sendable {
 
     init(_ root: EntityDescription, in schema: String) throws {
         self.root = root
+        let mapped = try TableMapping.name(root.userInfo, in: schema)
+        isMapped = mapped != nil
         ownName = try Self.identifier(root.name)
-        name = schema + "." + ownName
+        name = mapped ?? schema + "." + ownName
+        id = isMapped ? try Self.identifier(root.userInfo[TableMapping.key] ?? "id") : "_id"
+        version = isMapped ? try Self.identifier(root.userInfo[TableMapping.version] ?? "_version") : "_version"
+        kind = isMapped ? try root.userInfo[TableMapping.entity].map(Self.identifier) : "_entity"
         var columns: [Column] = []
         var lists: [PropertyDescription] = []
         var places: [String: [String: Int]] = [:]
@@ -42,7 +71,7 @@ struct TableLayout: Sendable {
                 }
                 if places2[property] == nil {
                     places2[property] = columns.count
-                    columns.append(try Self.column(property, isShared: entities.contains { Self.declares($0, property) }))
+                    columns.append(try Self.column(property, isShared: entities.contains { Self.declares($0, property) }, isMapped: isMapped))
                 }
                 places[entity.name, default: [:]][property.name] = places2[property]
             }
@@ -50,6 +79,13 @@ struct TableLayout: Sendable {
         self.columns = columns
         self.lists = lists
         self.places = places
+        if isMapped { try TableMapping.check(self) }
+    }
+
+    /// The entity of a row with an alias, or of the rows of a statement without one.
+    func entity(of alias: String? = nil) -> String {
+        guard let kind else { return SQLText.literal(root.concreteDescendants.first?.name ?? "") + "::text" }
+        return alias.map { "\($0).\(kind)" } ?? kind
     }
 
     /// The entities of a table.
@@ -64,8 +100,9 @@ struct TableLayout: Sendable {
     /// The columns that the server gives to each table.
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    private static func column(_ property: PropertyDescription, isShared: Bool) throws -> Column {
-        let name = isShared ? "\(property.entity.name).\(property.name)" : property.name
+    private static func column(_ property: PropertyDescription, isShared: Bool, isMapped: Bool) throws -> Column {
+        let own = isShared ? "\(property.entity.name).\(property.name)" : property.name
+        let name = isMapped ? property.userInfo[TableMapping.column] ?? own : own
         guard !ownColumns.contains(name), !systemColumns.contains(name) else {
             throw HornbeamError(
                 .modelMismatch, "The property \(property.entity.name).\(name) has the name of a column that each table has in PostgreSQL. Rename it.",
@@ -77,7 +114,8 @@ struct TableLayout: Sendable {
                     .modelMismatch, "The attribute \(property.entity.name).\(name) has no type, so the PostgreSQL store cannot store it.",
                     entity: property.entity.name, key: property.name)
             }
-            return Column(property: property, name: try identifier(name), type: type)
+            let isTimestamp = isMapped && property.attributeType == .date && property.userInfo[TableMapping.type]?.hasPrefix("timestamp") == true
+            return Column(property: property, name: try identifier(name), type: type, isTimestamp: isTimestamp)
         }
         let isPolymorphic = (property.destinationEntity?.concreteDescendants.count ?? 0) > 1
         return Column(
@@ -110,10 +148,28 @@ struct JoinTable: Sendable {
     /// The relationship whose owners are the sources.
     let relationship: PropertyDescription
     let name: String
+    /// True for a table that existed before the store. It has no columns for the order.
+    let isMapped: Bool
+    /// The quoted names of the columns with the keys.
+    let source: String
+    let target: String
 
     init(_ relationship: PropertyDescription, in schema: String) throws {
         self.relationship = relationship
-        name = schema + "." + (try TableLayout.identifier("\(relationship.entity.name).\(relationship.name)"))
+        let mapping = TableMapping.join(relationship)
+        isMapped = mapping != nil
+        name = try mapping.flatMap { try TableMapping.name($0.userInfo, in: schema) }
+            ?? schema + "." + (try TableLayout.identifier("\(relationship.entity.name).\(relationship.name)"))
+        let ends = try [TableMapping.source, TableMapping.target].map { key in
+            try mapping.map { try TableLayout.identifier($0.userInfo[key] ?? String(key.dropFirst("postgres.".count))) } ?? String(key.dropFirst("postgres.".count))
+        }
+        (source, target) = mapping?.isSource == false ? (ends[1], ends[0]) : (ends[0], ends[1])
+        if isMapped, relationship.isOrdered || relationship.inverse?.isOrdered == true || relationship.inverse === relationship {
+            throw HornbeamError(
+                .modelMismatch,
+                "\(relationship.entity.name).\(relationship.name) is ordered or its own inverse, which the existing table \(name) cannot store.",
+                entity: relationship.entity.name, key: relationship.name)
+        }
         guard relationship.isOrdered && relationship.inverse === relationship else { return }
         throw HornbeamError(
             .modelMismatch,
