@@ -76,14 +76,14 @@ private struct BatchStatement {
         parameters = select.parameters
         let table = reader.table
         self.table = table
-        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id) RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity"
+        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity"
         guard case .update(let assignments) = batch.action else {
             change = "DELETE FROM \(reader.table.name) AS b USING \(found)"
             return
         }
         var sets = ["\(table.version) = b.\(table.version) + 1"]
         for assignment in assignments {
-            guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name) else { return nil }
+            guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name), column.name != table.shard?.name else { return nil }
             // The deferred check of the values would come after the entry of the history.
             if recordsHistory, layout.uniques.contains(where: { $0.table.name == reader.table.name && $0.columns.contains(column.name) }) { return nil }
             switch assignment.value {

@@ -57,7 +57,9 @@ extension ConditionTranslator {
                 continue
             }
             let alias = newAlias("t")
-            scopes[scope].joins += " LEFT JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(current.alias).\(column.name)"
+            let before = try? layout.table(of: current.entity.name)
+            let sameShard = before.map { StoreLayout.sameShard(table, alias, $0, current.alias) } ?? ""
+            scopes[scope].joins += " LEFT JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(current.alias).\(column.name)\(sameShard)"
             scopes[scope].joined[key] = (alias, destination)
             current = (alias, destination)
         }
@@ -91,17 +93,18 @@ extension ConditionTranslator {
                 let table = try? layout.table(of: destination.name), let ownerTable = try? layout.table(of: owner.entity.name)
             else { return nil }
             let alias = newAlias("m")
+            let sameShard = StoreLayout.sameShard(table, alias, ownerTable, owner.alias)
             let ownerKey = "\(owner.alias).\(ownerTable.id)"
             let link: String
             if let join = layout.join(of: relationship) {
                 let ends = JoinEnds(relationship, join, pair: newAlias("j"))
                 let pairs = "\(join.name) \(ends.pair)"
-                let target = "JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(ends.member(ownerKey))"
-                link = ends.owns(ownerKey)
+                let target = "JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(ends.member(ownerKey))\(join.sameShard(ends.pair, table, alias))"
+                link = ends.owns(ownerKey) + join.sameShard(ends.pair, ownerTable, owner.alias)
                 from += from.isEmpty ? "\(pairs) \(target)" : " JOIN \(pairs) ON \(link) \(target)"
             } else {
                 guard let inverse = relationship.inverse, let column = table.column(inverse.name, of: inverse.entity.name) else { return nil }
-                link = "\(alias).\(column.name) = \(ownerKey)"
+                link = "\(alias).\(column.name) = \(ownerKey)\(sameShard)"
                 from += from.isEmpty ? "\(table.name) \(alias)" : " JOIN \(table.name) \(alias) ON \(link)"
             }
             if condition.isEmpty { condition = link }

@@ -23,12 +23,12 @@ struct RowReader {
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)
             let order = relationship.isOrdered ? "array_position(t.\(StoreLayout.orderColumn(relationship)), d.\(destination.id)), " : ""
-            return "(SELECT string_agg(\(KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)), ',' ORDER BY \(order)d.\(destination.id)) FROM \(destination.name) d WHERE d.\(inverse) = t.\(table.id))"
+            return "(SELECT string_agg(\(KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)), ',' ORDER BY \(order)d.\(destination.id)) FROM \(destination.name) d WHERE d.\(inverse) = t.\(table.id)\(StoreLayout.sameShard(destination, "d", table, "t")))"
         }
         let ends = JoinEnds(relationship, join)
         return """
             (SELECT string_agg(\(KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)), ',' ORDER BY \(ends.order)d.\(destination.id)) FROM \(join.name) j \
-            JOIN \(destination.name) d ON d.\(destination.id) = \(ends.member("t.\(table.id)")) WHERE \(ends.owns("t.\(table.id)")))
+            JOIN \(destination.name) d ON d.\(destination.id) = \(ends.member("t.\(table.id)")) WHERE \(ends.owns("t.\(table.id)"))\(StoreLayout.sameShard(destination, "d", table, "t"))\(join.sameShard("j", table, "t")))
             """
     }
 
@@ -80,6 +80,7 @@ struct RowReader {
                 row.destinations[column.property.name] = CustomStoreKey(name, UInt64(target))
             }
         }
+        if let shard = table.shard, let value = row.values[shard.property.name] { layout.shards.remember(try shard.text(of: value), of: object) }
         for (list, place) in form.lists { row.members[list.name] = try keys(result[number, place] ?? "") }
         return row
     }

@@ -12,6 +12,7 @@ extension PostgresStore {
     }
 
     private func save(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        if layout.isSharded { try readShards(of: changes, layout) }
         let statements = try SaveStatements(changes, layout)
         try repeating { token, deadline in
             do { try run(statements, token, layout, deadline) } catch let error as PostgresError {
@@ -22,7 +23,17 @@ extension PostgresStore {
         } isSaved: { token, deadline in
             try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
+        for row in changes.inserted { try layout.rememberShard(of: row) }
         trimHistory()
+    }
+
+    /// Reads the objects whose shard keys the save needs and that this store has not read.
+    private func readShards(of changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        let new = Set(changes.inserted.map(\.object))
+        let unknown = try Set(ShardedChanges.objects(of: changes)).filter {
+            try !new.contains($0) && layout.table(of: $0.entityName).shard != nil && layout.shard(of: $0) == nil
+        }
+        if !unknown.isEmpty { _ = try withConnection { try StoreReader(layout, $0).rows(of: Array(unknown)) } }
     }
 
     /// Runs a transaction until it is committed, or known not to be.

@@ -28,7 +28,9 @@ struct SaveReferences {
     }
 
     /// Statements that find objects outside the save that refer to deleted objects.
-    func referring(toDeleted changes: CustomStoreChanges) -> [Statement] {
+    ///
+    /// - Parameter shardTest: A further condition on the rows of a table.
+    func referring(toDeleted changes: CustomStoreChanges, _ shardTest: (TableLayout, inout [String?]) -> String) -> [Statement] {
         if changes.deleted.isEmpty { return [] }
         // Keys are unique within a table.
         let deleted = layout.keysByTable(changes.deleted)
@@ -38,11 +40,13 @@ struct SaveReferences {
                 guard column.property.isRelationship, Self.isChecked(column.property),
                     let destination = try? layout.table(of: column.property.destinationEntity?.name ?? ""), let keys = deleted[destination.name]
                 else { return nil }
+                var parameters: [String?] = [SQLText.array(keys: keys), SQLText.array(keys: own[table.name] ?? [])]
+                let test = shardTest(table, &parameters)
                 return Statement(
                     """
-                    SELECT \(table.id), \(table.entity()) FROM \(table.name) WHERE \(column.name) = ANY($1::bigint[]) AND NOT \(table.id) = ANY($2::bigint[]) \
-                    LIMIT \(Self.reportedMax)
-                    """, [SQLText.array(keys: keys), SQLText.array(keys: own[table.name] ?? [])])
+                    SELECT \(table.id), \(table.entity()) FROM \(table.name) WHERE \(column.name) = ANY($1::bigint[]) \
+                    AND NOT \(table.id) = ANY($2::bigint[])\(test) LIMIT \(Self.reportedMax)
+                    """, parameters)
             }
         }
     }

@@ -17,18 +17,51 @@ struct SaveStatements {
     private(set) var references: [Statement] = []
     private(set) var writes: [Statement] = []
     private let referenced: SaveReferences
+    /// The shard key of all objects that have one.
+    private let shard: String?
 
     init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        try self.init(changes, layout, shard: nil)
+        if !layout.isSharded { try addAll() }
+        for part in try layout.isSharded ? ShardedChanges(changes, layout).parts : [] {
+            var statements = try SaveStatements(part.changes, layout, shard: part.shard)
+            try statements.addAll()
+            locks += statements.locks
+            references += statements.references
+            writes += statements.writes
+        }
+        try addHistory()
+    }
+
+    private init(_ changes: CustomStoreChanges, _ layout: StoreLayout, shard: String?) throws {
         self.changes = changes
         self.layout = layout
+        self.shard = shard
         referenced = try SaveReferences(changes, layout)
+    }
+
+    /// A further condition on the rows of a table, which names the shard key.
+    private func shardTest(_ table: TableLayout, row: String = "", _ parameters: inout [String?]) -> String {
+        guard let column = table.shard, let shard else { return "" }
+        parameters.append(shard)
+        return " AND \(row)\(column.name) = $\(parameters.count)::\(column.parameterType)"
+    }
+
+    private func shardTest(_ join: JoinTable, _ parameters: inout [String?]) -> String {
+        guard let column = join.shard, let shard else { return "" }
+        parameters.append(shard)
+        return " AND \(JoinTable.shardColumn) = $\(parameters.count)::\(column.parameterType)"
+    }
+
+    private mutating func addAll() throws {
         references = try byTable(referenced.destinations).map { table, keys in
+            var parameters: [String?] = [SQLText.array(keys: keys.map(\.key)), String(keys.count)]
             // The rows are locked until the end of the transaction, so that no other process deletes them meanwhile. Changes of them do not wait.
-            Statement(
-                """
+            let sql = """
                 SELECT 1 / (count(*) = $2::bigint)::int FROM \
-                (SELECT FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[]) ORDER BY \(table.id) FOR KEY SHARE) AS r
-                """, [SQLText.array(keys: keys.map(\.key)), String(keys.count)])
+                (SELECT FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(shardTest(table, &parameters)) ORDER BY \(table.id) FOR KEY SHARE) AS r
+                """
+            return Statement(sql, parameters)
         }
         try addLocks()
         if layout.hasMappedTables {
@@ -43,7 +76,6 @@ struct SaveStatements {
             try addInserts()
             try addMembers()
         }
-        try addHistory()
     }
 
     /// The statement that records the save for other processes.
@@ -73,11 +105,15 @@ struct SaveStatements {
         let deleted = Set(changes.deleted)
         for (table, keys) in try byTable(Array(changes.versions.keys)) {
             for (keys, mode) in [(keys.filter(deleted.contains), "UPDATE"), (keys.filter { !deleted.contains($0) }, "NO KEY UPDATE")] where !keys.isEmpty {
-                let sql = "SELECT \(table.id), \(table.version) FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[]) ORDER BY \(table.id) FOR \(mode)"
-                locks.append(Lock(statement: Statement(sql, [SQLText.array(keys: keys.map(\.key))]), keys: keys))
+                var parameters: [String?] = [SQLText.array(keys: keys.map(\.key))]
+                let test = shardTest(table, &parameters)
+                let sql = """
+                    SELECT \(table.id), \(table.version) FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test) ORDER BY \(table.id) FOR \(mode)
+                    """
+                locks.append(Lock(statement: Statement(sql, parameters), keys: keys))
             }
         }
-        locks += referenced.referring(toDeleted: changes).map { Lock(statement: $0, keys: []) }
+        locks += referenced.referring(toDeleted: changes) { shardTest($0, &$1) }.map { Lock(statement: $0, keys: []) }
     }
 
     /// The conflict of a save that refers to objects which no longer exist; nil if they all exist.
@@ -131,11 +167,15 @@ struct SaveStatements {
             let ends = [(join.relationship.entity, join.source), (join.relationship.destinationEntity ?? join.relationship.entity, join.target)]
             for (entity, column) in ends {
                 guard let keys = deleted[try layout.table(of: entity.name).name] else { continue }
-                writes.append(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])", [SQLText.array(keys: keys)]))
+                var parameters: [String?] = [SQLText.array(keys: keys)]
+                let test = shardTest(join, &parameters)
+                writes.append(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])\(test)", parameters))
             }
         }
         for (table, keys) in try inOrder(byTable(changes.deleted)).reversed() {
-            writes.append(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])", [SQLText.array(keys: keys.map(\.key))]))
+            var parameters: [String?] = [SQLText.array(keys: keys.map(\.key))]
+            let test = shardTest(table, &parameters)
+            writes.append(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test)", parameters))
         }
     }
 
@@ -188,12 +228,14 @@ struct SaveStatements {
                 let arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")] + cells.arrays(&parameters)
                 let aliases = (0 ... names.count).map { "c\($0)" }.joined(separator: ", ")
                 let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
+                var values = parameters.values
+                let test = shardTest(table, row: "t.", &values)
                 writes.append(
                     Statement(
                         """
                         UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
-                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0
-                        """, parameters.values))
+                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0\(test)
+                        """, values))
             }
         }
     }
@@ -215,26 +257,37 @@ struct SaveStatements {
         }
         for join in layout.joins {
             guard let pairs = removed[join.name] else { continue }
+            var parameters = pairs.parameters
+            let test = shardTest(join, &parameters)
             writes.append(
                 Statement(
                     """
                     DELETE FROM \(join.name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    WHERE j.\(join.source) = u.source AND j.\(join.target) = u.target
-                    """, pairs.parameters))
+                    WHERE j.\(join.source) = u.source AND j.\(join.target) = u.target\(test)
+                    """, parameters))
         }
         for join in layout.joins {
             guard let pairs = added[join.name] else { continue }
             let (source, target) = (
                 try layout.table(of: join.relationship.entity.name), try layout.table(of: join.relationship.destinationEntity?.name ?? "")
             )
+            var parameters = pairs.parameters
+            let column = shard != nil && join.shard != nil ? "\(JoinTable.shardColumn), " : ""
+            var value = ""
+            if !column.isEmpty, let type = join.shard?.parameterType {
+                parameters.append(shard)
+                value = "$\(parameters.count)::\(type), "
+            }
+            let (isSource, isTarget) = (shardTest(source, &parameters), shardTest(target, &parameters))
             // As in Hornbeam's own stores, an object that another process has deleted does not become a member.
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(join.name) (\(join.source), \(join.target)) SELECT u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[]) FOR KEY SHARE) AS s ON s.id = u.source \
-                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[]) FOR KEY SHARE) AS t ON t.id = u.target ON CONFLICT DO NOTHING
-                    """, pairs.parameters))
+                    INSERT INTO \(join.name) (\(column)\(join.source), \(join.target)) SELECT \(value)u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[])\(isSource) FOR KEY SHARE) AS s ON s.id = u.source \
+                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[])\(isTarget) FOR KEY SHARE) AS t ON t.id = u.target \
+                    ON CONFLICT DO NOTHING
+                    """, parameters))
         }
         for change in changes.members { try setPlaces(change) }
     }
@@ -243,10 +296,11 @@ struct SaveStatements {
     private mutating func setOrder(_ change: CustomStoreChanges.Members, _ relationship: PropertyDescription) throws {
         guard let order = change.order else { return }
         let table = try layout.table(of: change.owner.entityName)
+        var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
+        let test = shardTest(table, &parameters)
         writes.append(
             Statement(
-                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE \(table.id) = $2::bigint",
-                [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]))
+                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE \(table.id) = $2::bigint\(test)", parameters))
     }
 
     /// Sets the order of an ordered relationship with a join table.
@@ -254,12 +308,14 @@ struct SaveStatements {
         let relationship = try layout.model.entity(named: change.owner.entityName).property(named: change.relationship)
         guard let order = change.order, let join = layout.join(of: relationship) else { return }
         let ends = JoinEnds(relationship, join)
+        var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
+        let test = shardTest(join, &parameters)
         writes.append(
             Statement(
                 """
                 UPDATE \(join.name) j SET \(ends.place) = u.place FROM unnest($1::bigint[]) WITH ORDINALITY AS u(member, place) \
-                WHERE j.\(ends.owner) = $2::bigint AND j.\(ends.member) = u.member
-                """, [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]))
+                WHERE j.\(ends.owner) = $2::bigint AND j.\(ends.member) = u.member\(test)
+                """, parameters))
     }
 }
 

@@ -29,6 +29,10 @@ struct SchemaMigration {
     func run() throws {
         var renamed: [String: String] = [:]
         try checkExistingTables()
+        guard !old.isSharded && !new.isSharded else {
+            throw HornbeamError(
+                .unsupportedRequest, "The PostgreSQL store does not migrate tables with shard keys by SQL. Migrate with a plan that has a stage with code.")
+        }
         let made = old.tables.filter { !$0.isMapped }.map(\.name) + old.joins.filter { !$0.isMapped }.map(\.name)
         for (number, name) in made.enumerated() {
             let temporary = "_hornbeam_old_\(number)"

@@ -71,6 +71,8 @@ struct SchemaSetup {
             Statement("SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", [schemaName])).value == "t"
         if isMissing { try connection.execute(Statement("CREATE SCHEMA \(layout.schema)")) }
         for statement in layout.creation { try connection.execute(Statement(statement)) }
+        let isDistributed = try layout.isSharded && connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t"
+        if isDistributed { for statement in layout.distribution { try connection.execute(Statement(statement)) } }
         try connection.execute(
             Statement(
                 "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}'), ('definition', $3)",
@@ -170,7 +172,8 @@ extension StoreLayout {
         let constraints = model.entities.flatMap { entity in
             entity.uniquenessConstraints.filter { $0.entity === entity }.map { "\(entity.name)(\($0.elements.map(\.description).joined(separator: ",")))" }
         }
-        return ([model.versionChecksum] + constraints.sorted()).joined(separator: " ")
+        let shards = tables.compactMap { table in table.shard.map { "\(table.root.name)/\($0.property.name)" } }
+        return ([model.versionChecksum] + constraints.sorted() + shards.sorted()).joined(separator: " ")
     }
 }
 #endif

@@ -16,6 +16,8 @@ struct StoreLayout: Sendable {
     var tableNumbers: [String: UInt64] = [:]
     /// The sequences of the keys of existing tables, by the names of the tables. Known when the store is open.
     var keySequences: [String: String] = [:]
+    /// The shard keys of the rows that were read.
+    let shards = ShardMap()
     private let tablesByEntity: [String: Int]
     private let joinsByRelationship: [PropertyDescription: Int]
 
@@ -37,7 +39,8 @@ struct StoreLayout: Sendable {
                 guard !JoinTable.followsToOne(property), JoinTable.isSource(property) else { continue }
                 joinsByRelationship[property] = joins.count
                 if let inverse = property.inverse { joinsByRelationship[inverse] = joins.count }
-                joins.append(try JoinTable(property, in: schema))
+                let shard = tablesByEntity[property.entity.name].flatMap { tables[$0].shard }
+                joins.append(try JoinTable(property, shard: shard, in: schema))
             }
         }
         uniques = try model.entities.flatMap { entity in
@@ -50,6 +53,7 @@ struct StoreLayout: Sendable {
         self.joins = joins
         self.tablesByEntity = tablesByEntity
         self.joinsByRelationship = joinsByRelationship
+        try checkShards()
     }
 
     /// The table of an entity.
@@ -97,19 +101,20 @@ struct StoreLayout: Sendable {
             let columns = table.columns.flatMap { column in
                 ["\(column.name) \(column.type.definition)"] + (column.entityName.map { ["\($0) text"] } ?? [])
             }
-            let own = ["_id bigint PRIMARY KEY", "_entity text NOT NULL", "_version bigint NOT NULL"] + columns + orderColumns(table)
+            let key = table.shard.map { "PRIMARY KEY (\($0.name), _id)" } ?? "PRIMARY KEY (_id)"
+            let own = ["_id bigint NOT NULL", "_entity text NOT NULL", "_version bigint NOT NULL"] + columns + orderColumns(table) + [key]
             statements.append("CREATE TABLE \(table.name) (\(own.joined(separator: ", ")))")
             for column in table.columns where column.property.isRelationship {
-                statements.append("CREATE INDEX ON \(table.name) (\(column.name))")
+                statements.append("CREATE INDEX ON \(table.name) (\(table.shard.map { "\($0.name), " } ?? "")\(column.name))")
             }
         }
         for join in joins where !join.isMapped {
             statements.append(
                 """
-                CREATE TABLE \(join.name) (source bigint NOT NULL, target bigint NOT NULL, source_place int, target_place int, \
-                PRIMARY KEY (source, target))
+                CREATE TABLE \(join.name) (\(join.shard.map { "\(JoinTable.shardColumn) \($0.type.definition) NOT NULL, " } ?? "")source bigint NOT NULL, \
+                target bigint NOT NULL, source_place int, target_place int, PRIMARY KEY (\(join.key)source, target))
                 """)
-            statements.append("CREATE INDEX ON \(join.name) (target)")
+            statements.append("CREATE INDEX ON \(join.name) (\(join.key)target)")
         }
         return statements + constraints
     }

@@ -44,6 +44,8 @@ struct TableLayout: Sendable {
     /// The quoted name of the column with the entity; nil if all rows have the same one.
     let kind: String?
     let columns: [Column]
+    /// The column of the shard key; nil without one.
+    let shard: Column?
     /// Indexes in `columns`, by index of the property in each entity.
     private let places: [String: [String: Int]]
     /// To-many relationships whose members a row contains.
@@ -79,7 +81,21 @@ struct TableLayout: Sendable {
         self.columns = columns
         self.lists = lists
         self.places = places
+        shard = try Self.shard(of: root, columns)
         if isMapped { try TableMapping.check(self) }
+    }
+
+    private static func shard(of root: EntityDescription, _ columns: [Column]) throws -> Column? {
+        guard let name = root.userInfo[TableMapping.shard] else { return nil }
+        let types: [ColumnType] = [.smallint, .integer, .bigint, .text, .uuid]
+        if let property = root.attributesByName[name], !property.isOptional, let column = columns.first(where: { $0.property === property }),
+            types.contains(column.type), property.attributeType != .composite
+        {
+            return column
+        }
+        throw HornbeamError(
+            .modelMismatch, "The shard key \(root.name).\(name) is no stored attribute of \(root.name) that is an integer, a text or a UUID and not optional.",
+            entity: root.name, key: name)
     }
 
     /// The entity of a row with an alias, or of the rows of a statement without one.
@@ -153,9 +169,23 @@ struct JoinTable: Sendable {
     /// The quoted names of the columns with the keys.
     let source: String
     let target: String
+    /// The shard key of the sources, whose value is in the column `shardColumn`; nil without one.
+    let shard: TableLayout.Column?
+    static let shardColumn = "\"shard\""
 
-    init(_ relationship: PropertyDescription, in schema: String) throws {
+    /// ` AND j.shard = t.tenant` for a pair and a row.
+    func sameShard(_ pair: String, _ table: TableLayout, _ row: String) -> String {
+        guard shard != nil, let column = table.shard else { return "" }
+        return " AND \(pair).\(Self.shardColumn) = \(row).\(column.name)"
+    }
+
+    /// The beginning of the list of columns of an index.
+    var key: String { shard == nil ? "" : "\(Self.shardColumn), " }
+
+    /// - Parameter shard: The shard key of both ends.
+    init(_ relationship: PropertyDescription, shard: TableLayout.Column?, in schema: String) throws {
         self.relationship = relationship
+        self.shard = shard
         let mapping = TableMapping.join(relationship)
         isMapped = mapping != nil
         name = try mapping.flatMap { try TableMapping.name($0.userInfo, in: schema) }

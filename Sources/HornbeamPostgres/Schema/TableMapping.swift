@@ -21,6 +21,8 @@ enum TableMapping {
     static let type = "postgres.type"
     static let source = "postgres.source"
     static let target = "postgres.target"
+    /// Of a root entity: the attribute that is the shard key.
+    static let shard = "postgres.shard"
 
     /// The quoted name of an existing table; nil if the store makes the table.
     static func name(_ userInfo: [String: String], in schema: String) throws -> String? {
