@@ -26,6 +26,8 @@ final class ChangeListener: Sendable {
     private static let pauseBetweenConnections = 1.0
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
+    /// The reads without a notification between two deletions of old saves: ten minutes.
+    private static let readsBetweenDeletions = 300
 
     init(_ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) throws -> Void) {
         self.options = options
@@ -65,6 +67,7 @@ final class ChangeListener: Sendable {
         var connection: Connection? = first
         var reader = start
         var pauses = 0
+        var reads = 0
         while !state.withLock({ $0.isStopped }) {
             do {
                 let open = try connection ?? connect()
@@ -76,6 +79,9 @@ final class ChangeListener: Sendable {
                 var next = reader
                 try report(next.next(open))
                 (reader, pauses) = (next, 0)
+                if isNotified { continue }
+                if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
+                reads += 1
             } catch {
                 connection = nil
                 if !state.withLock({ $0.isStopped }) { Thread.sleep(forTimeInterval: Self.pauseBetweenConnections) }
@@ -145,6 +151,17 @@ struct SaveReader: Sendable {
         position = horizon
         read = newer
         return changes
+    }
+
+    /// Deletes some of the oldest saves if they are older than a week. So long, a process can find out whether a save was written, and read the saves that it
+    /// has missed.
+    func deleteOld(_ connection: Connection) throws(PostgresError) {
+        try connection.execute(
+            Statement(
+                """
+                DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
+                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT 10000) AS s WHERE saved_at < now() - interval '7 days')
+                """))
     }
 
     private func horizon(_ connection: Connection) throws(PostgresError) -> String {

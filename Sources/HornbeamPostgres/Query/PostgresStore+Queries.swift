@@ -29,7 +29,9 @@ extension PostgresStore {
     /// Nil if the server cannot finish a calculation.
     private func calculated(_ statement: Statement) throws -> QueryResult? {
         try translated {
-            do { return try lending(isCancellable: true) { try $0.execute(statement) } } catch let error as PostgresError where error.isCalculation { return nil }
+            do { return try lending(isCancellable: true) { try $0.execute(statement) } } catch let error as PostgresError where error.isCalculation {
+                return nil
+            }
         }
     }
 

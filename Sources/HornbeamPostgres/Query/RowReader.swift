@@ -20,15 +20,20 @@ struct RowReader {
     /// A subselect with the members of a relationship as text: `7:Book,9:Song`.
     private func members(_ relationship: PropertyDescription) throws -> String {
         let destination = try layout.table(of: relationship.destinationEntity?.name ?? "")
+        let keys = KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)
+        let (id, sameShard) = ("t.\(table.id)", StoreLayout.sameShard(destination, "d", table, "t"))
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)
             let order = relationship.isOrdered ? "array_position(t.\(StoreLayout.orderColumn(relationship)), d.\(destination.id)), " : ""
-            return "(SELECT string_agg(\(KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)), ',' ORDER BY \(order)d.\(destination.id)) FROM \(destination.name) d WHERE d.\(inverse) = t.\(table.id)\(StoreLayout.sameShard(destination, "d", table, "t")))"
+            return """
+                (SELECT string_agg(\(keys), ',' ORDER BY \(order)d.\(destination.id)) \
+                FROM \(destination.name) d WHERE d.\(inverse) = \(id)\(sameShard))
+                """
         }
         let ends = JoinEnds(relationship, join)
         return """
-            (SELECT string_agg(\(KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)), ',' ORDER BY \(ends.order)d.\(destination.id)) FROM \(join.name) j \
-            JOIN \(destination.name) d ON d.\(destination.id) = \(ends.member("t.\(table.id)")) WHERE \(ends.owns("t.\(table.id)"))\(StoreLayout.sameShard(destination, "d", table, "t"))\(join.sameShard("j", table, "t")))
+            (SELECT string_agg(\(keys), ',' ORDER BY \(ends.order)d.\(destination.id)) FROM \(join.name) j \
+            JOIN \(destination.name) d ON d.\(destination.id) = \(ends.member(id)) WHERE \(ends.owns(id))\(sameShard)\(join.sameShard("j", table, "t")))
             """
     }
 

@@ -66,8 +66,8 @@ extension PostgresStore {
     private func unknownOutcome(_ error: PostgresError) -> HornbeamError {
         HornbeamError(
             .storeOperationFailed,
-            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first finds it out, "
-                + "and writes no change twice. Save again when the server is there.")
+            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first "
+                + "finds it out, and writes no change twice. Save again when the server is there.")
     }
 
     /// One round trip for new objects, two with changed or deleted objects. The notification is sent in the same message, but in a transaction of its own:

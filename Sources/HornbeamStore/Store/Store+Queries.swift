@@ -19,13 +19,15 @@ extension Store {
     package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
         let query = StoreQuery(.objects, fetch, excluding: excluding) { [weak backing] in backing?.isCached($0, $1) ?? false }
-        let found = try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
-            switch answer {
-            case nil: return nil
-            case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
-            case .objects(let keys, let rows):
-                try updateCache(rows)
-                return try keys.map(reference)
+        let found = try readingDerivationSources {
+            try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
+                switch answer {
+                case nil: return nil
+                case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
+                case .objects(let keys, let rows):
+                    try updateCache(rows)
+                    return try keys.map(reference)
+                }
             }
         }
         defer { backing.forgetMembers() }

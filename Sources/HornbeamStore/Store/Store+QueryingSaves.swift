@@ -37,7 +37,8 @@ extension Store {
         if let first = missing.first {
             throw HornbeamError(
                 .objectNotFound,
-                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and save again.",
+                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and "
+                    + "save again.",
                 entity: first.entityName, objectIDs: try missing.map { objectID(try reference($0)) })
         }
         if let first = conflict.referring.first {
