@@ -22,6 +22,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     private let schema: String
     private let migrates: Bool
     private let altersExistingTables: Bool
+    private let defersConstraints: Bool
     /// The identity of this object in the table of saves.
     let source = UUID()
     private let state = Guarded(State())
@@ -36,16 +37,20 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
+    ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
     ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
     public init(
         _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
-        statementTimeout: Duration? = nil, altersExistingTables: Bool = false
+        statementTimeout: Duration? = nil, pollInterval: Duration? = nil, defersConstraints: Bool = true, altersExistingTables: Bool = false
     ) {
+        self.defersConstraints = defersConstraints
         self.migrates = migrates
         self.altersExistingTables = altersExistingTables
         pool = ConnectionPool(
             ConnectionOptions(
-                parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout))
+                parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout,
+                pollInterval: pollInterval))
         self.schema = schema
     }
 
@@ -80,7 +85,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
         guard state.withLock({ $0.layout == nil }) else {
             throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
         }
-        var layout = try StoreLayout(model, schema: schema)
+        var layout = try StoreLayout(model, schema: schema, defersConstraints: defersConstraints)
         pool.preparation.withLock { $0 = nil }
         pool.open()
         let opened: SchemaSetup.Opened

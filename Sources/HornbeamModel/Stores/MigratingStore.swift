@@ -1,7 +1,7 @@
 /// A custom store whose rows Hornbeam migrates by the plan of the container, also with mappings and code.
 ///
-/// The store keeps the model of its rows. If it differs from the model of the container, the store passes all rows to `StoreRowMigration` and replaces them with
-/// the result, in one transaction.
+/// The store keeps the model of its rows. If it differs from the model of the container, the store passes all rows to `StoreRowMigration` and replaces
+/// them with the result, in one transaction.
 public protocol MigratingStore: CustomStore {
     /// Called once instead of `open(_:)`.
     ///

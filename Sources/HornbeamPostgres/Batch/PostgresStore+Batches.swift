@@ -32,11 +32,9 @@ extension PostgresStore {
     }
 
     private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws -> StoreBatchAnswer? {
-        // The payload is no source: this process reads the changed rows too, if it waits for notifications.
-        let notification = Statement(
-            "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')", [layout.channel])
+        let notifications = pool.options.pollInterval == nil ? [layout.notification(nil)] : []
         let results = try pool.withConnection(until: deadline, isCancellable: true) { connection in
-            try connection.execute(all: [Statement("BEGIN"), try statement.statement(token, source), Statement("COMMIT")], then: [notification])
+            try connection.execute(all: [Statement("BEGIN"), try statement.statement(token, source), Statement("COMMIT")], then: notifications)
         }
         return Self.answer(results[1])
     }
@@ -76,7 +74,10 @@ private struct BatchStatement {
         parameters = select.parameters
         let table = reader.table
         self.table = table
-        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity"
+        let found = """
+            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) \
+            RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity
+            """
         guard case .update(let assignments) = batch.action else {
             change = "DELETE FROM \(reader.table.name) AS b USING \(found)"
             return

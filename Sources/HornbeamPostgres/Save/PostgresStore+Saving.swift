@@ -84,7 +84,7 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            try connection.execute(all: rest, then: [layout.notification(source)])
+            try connection.execute(all: rest, then: pool.options.pollInterval == nil ? [layout.notification(source)] : [])
         }
     }
 
@@ -122,8 +122,9 @@ extension PostgresStore {
 
 extension StoreLayout {
     /// Notifies other processes of a save. It does not wait for the disk of the server: a notification need not survive a crash.
-    func notification(_ source: UUID) -> Statement {
-        Statement("SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", [channel, source.uuidString])
+    func notification(_ source: UUID?) -> Statement {
+        // Without a source, this process reads the rows too.
+        Statement("SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", [channel, source?.uuidString ?? ""])
     }
 }
 #endif

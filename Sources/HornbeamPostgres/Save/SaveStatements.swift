@@ -197,9 +197,9 @@ struct SaveStatements {
             var cells = RowCells(table)
             for row in inserted { try cells.add(row, cleared: []) }
             var parameters = ParameterList()
-            let arrays = [
-                parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]"),
-            ] + (table.kind == nil ? [] : [parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]")]) + cells.arrays(&parameters)
+            var arrays = [parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]")]
+            if table.kind != nil { arrays.append(parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]")) }
+            arrays += cells.arrays(&parameters)
             let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
             let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
             writes.append(
@@ -283,10 +283,12 @@ struct SaveStatements {
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(join.name) (\(column)\(join.source), \(join.target)) SELECT \(value)u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[])\(isSource) FOR KEY SHARE) AS s ON s.id = u.source \
-                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[])\(isTarget) FOR KEY SHARE) AS t ON t.id = u.target \
-                    ON CONFLICT DO NOTHING
+                    INSERT INTO \(join.name) (\(column)\(join.source), \(join.target)) \
+                    SELECT \(value)u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[])\(isSource) FOR KEY SHARE) AS s \
+                    ON s.id = u.source \
+                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[])\(isTarget) FOR KEY SHARE) AS t \
+                    ON t.id = u.target ON CONFLICT DO NOTHING
                     """, parameters))
         }
         for change in changes.members { try setPlaces(change) }

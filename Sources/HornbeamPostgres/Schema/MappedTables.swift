@@ -53,7 +53,9 @@ struct MappedTables {
         for column in table.columns { require(column, columns, table) }
         let known = Set([table.id, table.version] + (table.kind.map { [$0] } ?? []) + table.columns.map(\.name))
         for (name, column) in columns.sorted(by: { $0.key < $1.key }) where !known.contains(name) && column.isRequired && !column.hasDefault {
-            add("The column \(name) of \(table.name) is NOT NULL, has no default, and is no attribute of \(table.root.name): new rows have no value.", table.root)
+            add(
+                "The column \(name) of \(table.name) is NOT NULL, has no default, and is no attribute of \(table.root.name): new rows have no value.",
+                table.root)
         }
     }
 
@@ -66,7 +68,8 @@ struct MappedTables {
             return add("The table \(table.name) has no column \(name) for \(part).\(remedy)", table.root, property)
         }
         if !types.contains(column.type) {
-            add("The column \(name) of \(table.name) has the type \(column.type). For \(part) it must be \(types.joined(separator: " or ")).", table.root, property)
+            let wanted = types.joined(separator: " or ")
+            add("The column \(name) of \(table.name) has the type \(column.type). For \(part) it must be \(wanted).", table.root, property)
         }
         if isRequired && !column.isRequired { add("The column \(name) of \(table.name) can be NULL, and is \(part).", table.root, property) }
     }
@@ -96,7 +99,8 @@ struct MappedTables {
         if try columns[join.source] != nil && columns[join.target] != nil && !isUnique([join.source, join.target], in: join.name) {
             add("The columns \(join.source) and \(join.target) of \(join.name) have no unique index.", entity, join.relationship)
         }
-        for (name, column) in columns.sorted(by: { $0.key < $1.key }) where ![join.source, join.target].contains(name) && column.isRequired && !column.hasDefault {
+        let others = columns.filter { ![join.source, join.target].contains($0.key) }
+        for (name, column) in others.sorted(by: { $0.key < $1.key }) where column.isRequired && !column.hasDefault {
             add("The column \(name) of \(join.name) is NOT NULL and has no default: new pairs have no value.", entity, join.relationship)
         }
     }
@@ -137,7 +141,8 @@ struct MappedTables {
         guard numbers.count <= StoreLayout.mappedTablesMax, last < StoreLayout.rowKeyMax / 2 else {
             throw HornbeamError(
                 .modelMismatch,
-                "A store has at most \(StoreLayout.mappedTablesMax) existing tables, and uses less than \(StoreLayout.rowKeyMax / 2) keys of its own beside them.")
+                "A store has at most \(StoreLayout.mappedTablesMax) existing tables, and uses less than \(StoreLayout.rowKeyMax / 2) keys of its own "
+                    + "beside them.")
         }
         try connection.execute(
             Statement(
@@ -191,7 +196,8 @@ struct MappedTables {
         let found = try connection.execute(
             Statement(
                 """
-                SELECT (SELECT json_agg(quote_ident(a.attname) ORDER BY a.attname) FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)), \
+                SELECT (SELECT json_agg(quote_ident(a.attname) ORDER BY a.attname) FROM pg_attribute a \
+                WHERE a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)), \
                 (SELECT json_agg(quote_ident(n) ORDER BY n) FROM unnest($2::text[]) AS u(n)) FROM pg_index i \
                 WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indnkeyatts = i.indnatts
                 """, [table, SQLText.array(columns.map { SQLText.unquoted($0) as String? })]))

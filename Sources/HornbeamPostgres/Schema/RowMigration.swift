@@ -22,7 +22,8 @@ struct RowMigration {
     func run() throws {
         guard !old.hasMappedTables && !new.hasMappedTables else {
             throw HornbeamError(
-                .unsupportedRequest, "A migration by code or with other forms of values would replace the rows of existing tables, which the store leaves alone.")
+                .unsupportedRequest,
+                "A migration by code or with other forms of values would replace the rows of existing tables, which the store leaves alone.")
         }
         let before = try StoreReader(old, connection, isInTransaction: true).everything()
         let lastKey = try connection.execute(Statement("SELECT last_value + \(StoreLayout.keyBlock) FROM \(old.keys)")).value.flatMap(UInt64.init) ?? 0

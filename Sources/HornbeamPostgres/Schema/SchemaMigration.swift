@@ -54,7 +54,8 @@ struct SchemaMigration {
             guard from.isMapped != to.isMapped || from.isMapped && from.name != to.name else { continue }
             throw HornbeamError(
                 .unsupportedRequest,
-                "\(name) moves between an existing table and another one. The PostgreSQL store moves no rows of existing tables. Copy them in the app.", entity: name)
+                "\(name) moves between an existing table and another one. The PostgreSQL store moves no rows of existing tables. Copy them in the app.",
+                entity: name)
         }
     }
 

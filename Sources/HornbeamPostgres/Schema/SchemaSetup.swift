@@ -71,12 +71,13 @@ struct SchemaSetup {
             Statement("SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", [schemaName])).value == "t"
         if isMissing { try connection.execute(Statement("CREATE SCHEMA \(layout.schema)")) }
         for statement in layout.creation { try connection.execute(Statement(statement)) }
-        let isDistributed = try layout.isSharded && connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t"
-        if isDistributed { for statement in layout.distribution { try connection.execute(Statement(statement)) } }
         try connection.execute(
             Statement(
                 "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}'), ('definition', $3)",
                 [UUID().uuidString, layout.modelHash, try definition]))
+        guard layout.isSharded else { return }
+        let hasCitus = try connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t"
+        if hasCitus { for statement in layout.distribution { try connection.execute(Statement(statement)) } }
     }
 
     private func check() throws -> Opened {

@@ -80,8 +80,8 @@ extension StoreLayout {
     private func unsharded(_ relationship: PropertyDescription) -> HornbeamError {
         HornbeamError(
             .modelMismatch,
-            "\(relationship.entity.name).\(relationship.name) relates objects with a shard key and objects without one. Only a to-one relationship of an entity "
-                + "with a shard key may do so.", entity: relationship.entity.name, key: relationship.name)
+            "\(relationship.entity.name).\(relationship.name) relates objects with a shard key and objects without one. Only a to-one relationship of an "
+                + "entity with a shard key may do so.", entity: relationship.entity.name, key: relationship.name)
     }
 
     /// The statements that distribute the tables with Citus.

@@ -12,6 +12,8 @@ struct StoreLayout: Sendable {
     let tables: [TableLayout]
     let joins: [JoinTable]
     let uniques: [UniqueColumns]
+    /// True to check unique values at the end of transactions.
+    let defersConstraints: Bool
     /// The numbers of existing tables, by the names of the tables. Known when the store is open.
     var tableNumbers: [String: UInt64] = [:]
     /// The sequences of the keys of existing tables, by the names of the tables. Known when the store is open.
@@ -21,8 +23,9 @@ struct StoreLayout: Sendable {
     private let tablesByEntity: [String: Int]
     private let joinsByRelationship: [PropertyDescription: Int]
 
-    init(_ model: ManagedObjectModel, schema name: String) throws {
+    init(_ model: ManagedObjectModel, schema name: String, defersConstraints: Bool = true) throws {
         self.model = model
+        self.defersConstraints = defersConstraints
         schema = try TableLayout.identifier(name)
         // Names of channels are as long as names of tables. Saves in schemas with the same beginning share a channel.
         channel = String(decoding: "hornbeam \(name)".utf8.prefix(SQLText.nameBytesMax - 3), as: UTF8.self)
@@ -134,13 +137,14 @@ struct StoreLayout: Sendable {
                 // Rows of other entities in the table have the columns too.
                 let names = unique.entity.concreteDescendants.map { SQLText.literal($0.name) }.joined(separator: ", ")
                 let elements = unique.columns.map { "\($0) WITH =" }.joined(separator: ", ")
+                guard defersConstraints else { return "CREATE UNIQUE INDEX ON \(unique.table.name) (\(columns)) WHERE _entity IN (\(names))" }
                 return """
                     ALTER TABLE \(unique.table.name) ADD EXCLUDE USING btree (\(elements)) WHERE (_entity IN (\(names))) \
                     DEFERRABLE INITIALLY DEFERRED
                     """
             }
             // Deferred, so that objects can exchange their values in one save.
-            return "ALTER TABLE \(unique.table.name) ADD UNIQUE (\(columns)) DEFERRABLE INITIALLY DEFERRED"
+            return "ALTER TABLE \(unique.table.name) ADD UNIQUE (\(columns))\(defersConstraints ? " DEFERRABLE INITIALLY DEFERRED" : "")"
         }
     }
 

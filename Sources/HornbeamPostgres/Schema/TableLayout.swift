@@ -190,10 +190,9 @@ struct JoinTable: Sendable {
         isMapped = mapping != nil
         name = try mapping.flatMap { try TableMapping.name($0.userInfo, in: schema) }
             ?? schema + "." + (try TableLayout.identifier("\(relationship.entity.name).\(relationship.name)"))
-        let ends = try [TableMapping.source, TableMapping.target].map { key in
-            try mapping.map { try TableLayout.identifier($0.userInfo[key] ?? String(key.dropFirst("postgres.".count))) } ?? String(key.dropFirst("postgres.".count))
-        }
-        (source, target) = mapping?.isSource == false ? (ends[1], ends[0]) : (ends[0], ends[1])
+        let first = try mapping.map { try TableLayout.identifier($0.userInfo[TableMapping.source] ?? "source") } ?? "source"
+        let second = try mapping.map { try TableLayout.identifier($0.userInfo[TableMapping.target] ?? "target") } ?? "target"
+        (source, target) = mapping?.isSource == false ? (second, first) : (first, second)
         if isMapped, relationship.isOrdered || relationship.inverse?.isOrdered == true || relationship.inverse === relationship {
             throw HornbeamError(
                 .modelMismatch,

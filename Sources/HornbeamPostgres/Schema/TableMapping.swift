@@ -11,7 +11,7 @@ internal import HornbeamModel
 /// | `postgres.entity` | a root entity with subentities | the column with the name of each row's entity |
 /// | `postgres.column` | an attribute or a to-one | the column; default the name of the property |
 /// | `postgres.type` | a date attribute | `timestamptz` or `timestamp` |
-/// | `postgres.table`, `postgres.source`, `postgres.target` | one end of a many-to-many relationship | the join table, its column with the keys of the owners, and that of the members |
+/// | `postgres.table`, `postgres.source`, `postgres.target` | one end of a many-to-many relationship | the join table, and its columns |
 enum TableMapping {
     static let table = "postgres.table"
     static let key = "postgres.key"
