@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Waiting for connections and for the server, time limits, cancellation, and the texts of errors.
-@Suite(.enabled(if: PostgresServer.isThere)) struct ConnectionTests {
+@Suite(.enabled(if: PostgresServer.isThere), .serialized) struct ConnectionTests {
     private func opened(
         _ schema: String, _ application: String = "connections", connectionTimeout: Duration = .seconds(20), statementTimeout: Duration? = nil
     ) throws -> PersistentContainer {
@@ -18,12 +18,13 @@ import Testing
     }
 
     /// Waits until sessions of an application wait for a lock.
-    private func waitForBlocked(_ application: String, _ count: Int = 1) throws {
+    private func waitForBlocked(_ application: String, _ count: Int = 1) async throws {
         for _ in 0 ..< 600 {
             let found = try PostgresServer.run(
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
             if (Int(found) ?? 0) >= count { return }
-            usleep(50_000)
+            // Without blocking the thread, which the tasks of a test may need.
+            try await Task.sleep(for: .milliseconds(50))
         }
         Issue.record("No session waits.")
     }
@@ -35,7 +36,7 @@ import Testing
         defer { lock.terminate() }
         let first = Task { try await container.performBackgroundTask { try $0.all("Author", by: "name").count } }
         let second = Task { try await container.performBackgroundTask { try $0.all("Author", by: "name").count } }
-        try waitForBlocked("pool", 2)
+        try await waitForBlocked("pool", 2)
         let error = hornbeamError { _ = try container.newContext().all("Author", by: "name") }
         #expect(error?.code == .busy)
         #expect(error?.message.contains("connectionsMax") == true)
@@ -79,14 +80,13 @@ import Testing
                 }
             }
         }
-        try waitForBlocked(application)
+        try await waitForBlocked(application)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         let active = try PostgresServer.run(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
         #expect(active == "0")
         lock.terminate()
-        lock.waitUntilExit()
         #expect(try container.newContext().all("Author", by: "name").isEmpty)
     }
 
@@ -267,25 +267,29 @@ import Testing
     }
 
     @Test("while keys are read, other calls of the store do not wait", .timeLimit(.minutes(1)))
-    func readingKeysHoldsNoLock() throws {
+    func readingKeysHoldsNoLock() async throws {
         let schema = PostgresServer.freshSchema()
         let store = PostgresStore((PostgresServer.connection ?? "") + " application_name=keys", schema: schema)
         try store.open(StoreConformance.model())
-        let output = Pipe()
-        let lock = try PostgresServer.psql(
-            "BEGIN; ALTER SEQUENCE \"\(schema)\"._hornbeam_keys CACHE 2; SELECT 'locked'; SELECT pg_sleep(60)", output)
-        _ = output.fileHandleForReading.availableData
-        let done = DispatchSemaphore(value: 0)
+        let lock = try PostgresServer.holding("ALTER SEQUENCE \"\(schema)\"._hornbeam_keys CACHE 2")
+        let isDone = Signal()
         Thread.detachNewThread {
             do { _ = try store.newKeys(for: ["Author"]) } catch { Issue.record(error) }
-            done.signal()
+            isDone.raise()
         }
-        try waitForBlocked("keys")
+        try await waitForBlocked("keys")
         #expect(store.metadata.isEmpty)
-        #expect(done.wait(timeout: .now()) == .timedOut)
+        #expect(!isDone.isRaised)
         lock.terminate()
-        done.wait()
+        while !isDone.isRaised { try await Task.sleep(for: .milliseconds(10)) }
         try store.close()
     }
+}
+
+/// A flag of several threads.
+private final class Signal: Sendable {
+    private let value = Mutex(false)
+    var isRaised: Bool { value.withLock { $0 } }
+    func raise() { value.withLock { $0 = true } }
 }
 #endif

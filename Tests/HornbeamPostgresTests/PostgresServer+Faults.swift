@@ -11,25 +11,13 @@ extension PostgresServer {
         return String(part?.dropFirst(5) ?? "")
     }
 
-    /// A process that executes SQL with psql. Its standard output has the rows.
-    static func psql(_ sql: String, _ output: Pipe? = nil) throws -> Process {
-        let psql = Process()
-        psql.executableURL = URL(filePath: "/usr/bin/env")
-        psql.arguments = ["psql", connection ?? "", "-v", "ON_ERROR_STOP=1", "-qAtc", sql]
-        if let output { psql.standardOutput = output } else { psql.standardOutput = FileHandle.nullDevice }
-        try psql.run()
-        return psql
-    }
-
     /// The rows of a statement, as psql prints them.
     @discardableResult
-    static func run(_ text: String) throws -> String {
-        let output = Pipe()
-        let psql = try psql(text, output)
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        psql.waitUntilExit()
-        guard psql.terminationStatus == 0 else { throw HornbeamError(.storeOperationFailed, "psql failed: \(text)") }
-        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    static func run(_ sql: String) throws -> String {
+        let session = try SQLSession(sql, isOpen: false)
+        let text = session.readToEnd()
+        guard session.wait() == 0 else { throw HornbeamError(.storeOperationFailed, "psql failed: \(sql)") }
+        return text
     }
 
     /// A container whose connections pass through a proxy.
@@ -42,12 +30,50 @@ extension PostgresServer {
         return (proxy, try container(description, model))
     }
 
-    /// Holds a lock of a table in another session until the result is terminated. Returns when the session has the lock.
-    static func locking(_ table: String, in schema: String) throws -> Process {
-        let output = Pipe()
-        let process = try psql("BEGIN; LOCK TABLE \"\(schema)\".\"\(table)\"; SELECT 'locked'; SELECT pg_sleep(60)", output)
-        _ = output.fileHandleForReading.availableData
-        return process
+    /// Begins a transaction in another session, which executes a statement. It ends when the result is terminated.
+    static func holding(_ sql: String) throws -> SQLSession { try SQLSession("BEGIN; \(sql)", isOpen: true) }
+
+    /// Locks a table in another session.
+    static func locking(_ table: String, in schema: String) throws -> SQLSession { try holding("LOCK TABLE \"\(schema)\".\"\(table)\"") }
+}
+
+/// A session of psql.
+final class SQLSession {
+    private let psql = Process()
+    private let (input, output) = (Pipe(), Pipe())
+
+    /// - Parameter isOpen: True to keep the session open after the statements, which must print something.
+    init(_ sql: String, isOpen: Bool) throws {
+        psql.executableURL = URL(filePath: "/usr/bin/env")
+        psql.arguments = ["psql", PostgresServer.connection ?? "", "-v", "ON_ERROR_STOP=1", "-XqAt"]
+        (psql.standardInput, psql.standardOutput) = (input, output)
+        try psql.run()
+        input.fileHandleForWriting.write(Data((sql + ";\n\\echo \(Self.end)\n" + (isOpen ? "" : "\\q\n")).utf8))
+        if isOpen { _ = readToEnd() }
+    }
+
+    private static let end = "[end]"
+
+    /// The output. Not up to the end of the pipe, which other processes may have inherited.
+    func readToEnd() -> String {
+        var bytes = Data()
+        while true {
+            let part = output.fileHandleForReading.availableData
+            bytes += part
+            let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            if text.hasSuffix(Self.end) { return text.dropLast(Self.end.count).trimmingCharacters(in: .whitespacesAndNewlines) }
+            if part.isEmpty { return text }
+        }
+    }
+
+    func wait() -> Int32 {
+        psql.waitUntilExit()
+        return psql.terminationStatus
+    }
+
+    func terminate() {
+        if psql.isRunning { psql.terminate() }
+        psql.waitUntilExit()
     }
 }
 

@@ -186,39 +186,5 @@ import Testing
         #expect(try third.newContext().all("Book", by: "title", "title == '4'").map { try $0.value(forKey: "by") } == ["a"])
         #expect(try third.newContext().all("Author", by: "name", "count == 4 AND pages == 10").count == 1)
     }
-
-    private static let strangeNames = ["A,7:B", "100%", "%2C", "x:y", ",", "Plain"]
-
-    @Test("entities whose names have commas, colons and percent signs", .timeLimit(.minutes(1)))
-    func strangeNamesOfEntities() async throws {
-        let model = try ManagedObjectModel(
-            entities: [
-                Entity("Root", abstract: true) {
-                    Attribute("text", .string)
-                    ToMany("others", to: "Root", inverse: "sources")
-                    ToMany("sources", to: "Root", inverse: "others")
-                }
-            ] + Self.strangeNames.map { Entity($0, parent: "Root") {} })
-        let schema = PostgresServer.freshSchema()
-        let (first, second) = (try PostgresServer.container(schema, model), try PostgresServer.container(schema, model))
-        let context = first.newContext()
-        let objects = try Self.strangeNames.map { try context.make($0, ["text": .string($0)]) }
-        try objects[0].changeObjects(forKey: "others") { $0.append(contentsOf: objects) }
-        try context.save()
-        let other = second.newContext()
-        let found = try #require(other.all("A,7:B", by: "text").first)
-        #expect(Set(try found.objects(forKey: "others").map(\.objectID.entityName)) == Set(Self.strangeNames))
-        for object in objects { try object.setValue("changed", forKey: "text") }
-        try context.save()
-        let all = try other.all("Root", by: "text")
-        for _ in 0 ..< 500 where try all.contains(where: { try $0.value(forKey: "text") != "changed" }) {
-            try await Task.sleep(for: .milliseconds(10))
-            try other.mergeChanges()
-        }
-        #expect(try all.allSatisfy { try $0.value(forKey: "text") == "changed" } && all.count == 6)
-        for object in objects { context.delete(object) }
-        try context.save()
-        #expect(try second.newContext().all("Root", by: "text").isEmpty)
-    }
 }
 #endif

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
         }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
-        if !request.relationshipKeyPathsForPrefetching.isEmpty { prefetch(request, for: objects) }
+        if !request.relationshipKeyPathsForPrefetching.isEmpty { try prefetch(request, for: objects) }
         return objects
     }
 

@@ -103,7 +103,7 @@ private struct BatchStatement {
     func statement(_ token: UUID, _ source: UUID) throws -> Statement {
         let first = parameters.count + 1
         let values = (first ..< first + 4).map { "$\($0)" }
-        let keys = "string_agg(\(KeyList.expression("_id", "_entity", layout)), ',')"
+        let keys = "string_agg(_id || ':' || _entity, ',')"
         let isDelete = if case .delete = batch.action { true } else { false }
         let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
         var all = parameters + [token.uuidString, source.uuidString] + names

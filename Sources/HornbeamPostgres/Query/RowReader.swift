@@ -20,7 +20,7 @@ struct RowReader {
     /// A subselect with the members of a relationship as text: `7:Book,9:Song`.
     private func members(_ relationship: PropertyDescription) throws -> String {
         let destination = try layout.table(of: relationship.destinationEntity?.name ?? "")
-        let keys = KeyList.expression("d.\(destination.id)", destination.entity(of: "d"), layout)
+        let keys = "d.\(destination.id) || ':' || \(destination.entity(of: "d"))"
         let (id, sameShard) = ("t.\(table.id)", StoreLayout.sameShard(destination, "d", table, "t"))
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)

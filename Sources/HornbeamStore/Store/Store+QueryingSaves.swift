@@ -5,11 +5,12 @@ internal import HornbeamModel
 
 /// A save of a querying store with an unknown outcome.
 struct QueryingDoubt {
-    let token: UUID
+    /// Nil if the store has written the save, and only the cache has not taken it.
+    let token: UUID?
     /// The objects that the save has changed or deleted.
     let objects: [CustomStoreKey]
 
-    init(_ token: UUID, _ changes: CustomStoreChanges) {
+    init(_ token: UUID?, _ changes: CustomStoreChanges) {
         self.token = token
         objects = (changes.inserted + changes.updated).map(\.object) + changes.deleted + changes.members.map(\.owner)
     }
@@ -20,13 +21,21 @@ extension Store {
     ///
     /// - Throws: The error of the store while it cannot be reached.
     func outcome(of doubt: QueryingDoubt) throws -> SaveOutcome {
-        guard let backing, let querying = backing.querying, try querying.wasSaved(doubt.token) else { return .dropped }
+        guard let backing, let querying = backing.querying else { return .dropped }
+        if let token = doubt.token, try !querying.wasSaved(token) { return .dropped }
         backing.forgetMembers()
         try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { rows in
             let present = Set(rows.map(\.object.key))
             try updateCache(rows, without: try doubt.objects.filter { !present.contains($0.key) }.map(reference))
         }
         return .kept
+    }
+
+    /// The error of changes that the store has written and the cache has not taken.
+    func cacheFailed(_ error: any Error, _ event: String, _ remedy: String) -> HornbeamError {
+        HornbeamError(
+            .storeOperationFailed, "The store has \(event), but its rows could not be cached. \(remedy)",
+            cause: "\((error as? HornbeamError)?.message ?? "\(type(of: error))")")
     }
 
     /// Throws if the store has refused a save because of references from or to deleted objects. The cache, and the contexts after they merge, then have the

@@ -87,6 +87,7 @@ extension Store {
     private func save(_ changes: ChangeSet, in backing: StoreBacking) throws -> CommitResult {
         try backing.saving {
             for _ in 0 ..< Self.refusalsMax {
+                let written = backing.writtenSaves
                 do {
                     let result = try write(changes, forwarding: true)
                     backing.setVersions(after: changes)
@@ -96,6 +97,10 @@ extension Store {
                     try requireReferences(changes, conflict)
                 } catch let doubt as CustomStoreDoubt {
                     throw InDoubtSave(store: self, transaction: 0, querying: QueryingDoubt(doubt.token, CustomStoreChanges(changes, self)), error: doubt.error)
+                } catch where backing.writtenSaves != written {
+                    throw InDoubtSave(
+                        store: self, transaction: 0, querying: QueryingDoubt(nil, CustomStoreChanges(changes, self)),
+                        error: cacheFailed(error, "written the save", "The context reads them before its next fetch or save. Nothing is written twice."))
                 }
             }
             throw refusedTooOften
@@ -121,6 +126,7 @@ extension Store {
         var customChanges = CustomStoreChanges(changes, self)
         customChanges.history = try historyEntry(change)
         try backing.call { try $0.save(customChanges) }
+        backing.countWrittenSave()
     }
 
     /// Throws for a custom store that does not answer queries.

@@ -78,6 +78,11 @@ package final class StoreBacking: Sendable {
         }
     }
 
+    /// The number of saves that the querying store has written. Changed under `turn`.
+    private let written = Atomic<Int>(0)
+    var writtenSaves: Int { written.load(ordering: .relaxed) }
+    func countWrittenSave() { written.add(1, ordering: .relaxed) }
+
     /// The number of saves that have ended.
     var savesEnded: Int { saveCount.load(ordering: .acquiring) }
 
@@ -191,6 +196,10 @@ extension Store {
                 let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
                 if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
             }
+        } catch is StoreBacking.NewerCache {
+            // The fetch to which this read belongs is repeated. A getter, which cannot throw, must not record an error.
+            backing.forgetMembers()
+            return false
         } catch {
             backing.forgetMembers()
             throw error
