@@ -59,8 +59,15 @@ final class ChangeListener: Sendable {
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
-        try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))"))
+        if options.pollInterval == nil { try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))")) }
         return connection
+    }
+
+    /// The time for which the thread waits, in milliseconds.
+    private var pause: Int32 { options.pollInterval.map { Int32(max(1, min(Double(Self.pause), $0 / .milliseconds(1)))) } ?? Self.pause }
+
+    private var pausesBetweenReads: Int {
+        options.pollInterval.map { max(1, Int(min($0 / .milliseconds(1), 1e9)) / Int(pause)) } ?? Self.pausesBetweenReads
     }
 
     private func run(_ first: Connection, _ start: SaveReader) {
@@ -71,9 +78,9 @@ final class ChangeListener: Sendable {
         while !state.withLock({ $0.isStopped }) {
             do {
                 let open = try connection ?? connect()
-                let isNotified = try connection != nil && open.waitForNotification(milliseconds: Self.pause)
+                let isNotified = try connection != nil && open.waitForNotification(milliseconds: pause)
                 pauses += 1
-                guard isNotified || connection == nil || pauses >= Self.pausesBetweenReads else { continue }
+                guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
                 // Only if the handler returns, these saves are read.
                 var next = reader

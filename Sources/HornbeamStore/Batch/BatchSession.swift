@@ -51,7 +51,7 @@ final class BatchSession {
         try store.requireBatches()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
-        publishesChanges = !store.publisher.isIdle || store.keepsHistory
+        publishesChanges = !store.publisher.isIdle || store.keepsHistory || store.isQuerying
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in Run() }
         runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)

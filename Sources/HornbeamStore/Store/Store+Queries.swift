@@ -147,12 +147,12 @@ extension Store {
         HornbeamError(.storeOperationFailed, "The custom store answered with \(answer) to \(query). Correct its answer(_:).")
     }
 
-    /// Throws for a save over several stores, because a querying store commits by itself and cannot take its part back.
+    /// Throws for a save over several stores, because a querying store commits by itself and cannot take its part back, and history cannot either.
     func requireTwoPhaseCommit() throws {
-        guard isQuerying else { return }
+        guard isQuerying || keepingStore != nil else { return }
         throw HornbeamError(
             .unsupportedRequest,
-            "A store that answers queries itself cannot take part in a save over several stores. Save the objects of each store in a context "
+            "A store that answers queries itself or keeps history cannot take part in a save over several stores. Save the objects of each store in a context "
                 + "of their own.")
     }
 }

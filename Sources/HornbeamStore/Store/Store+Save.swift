@@ -53,7 +53,7 @@ extension Store {
             let execution = SaveExecution(
                 changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             try execution.run()
-            if forwarding { try forwardToCustomStore(changes) }
+            if forwarding { try forwardToCustomStore(changes, execution.change) }
             if let announced { return publishing(try merged(announced, execution.change, transaction)) }
             try record(execution.change, in: transaction)
             return publishing(execution.change)
@@ -119,9 +119,12 @@ extension Store {
     }
 
     /// Sends changes to the custom store, if there is one.
-    func forwardToCustomStore(_ changes: ChangeSet) throws {
+    ///
+    /// - Parameter change: All changed objects, for the history of the custom store.
+    func forwardToCustomStore(_ changes: ChangeSet, _ change: StoreChange) throws {
         guard let backing, !changes.isEmpty else { return }
-        let customChanges = CustomStoreChanges(changes, self)
+        var customChanges = CustomStoreChanges(changes, self)
+        customChanges.history = try historyEntry(change)
         try backing.call { try $0.save(customChanges) }
         backing.countWrittenSave()
     }

@@ -137,10 +137,18 @@ package final class StoreBacking: Sendable {
 
 extension Store {
     /// Opens a custom store: caches its current rows in memory.
-    package static func open(_ backing: StoreBacking, model: ManagedObjectModel) throws -> Store {
-        try backing.call { try $0.open(model) }
+    ///
+    /// - Parameter migration: How the rows of a `MigratingStore` are migrated; nil if they must not be.
+    package static func open(_ backing: StoreBacking, model: ManagedObjectModel, migration: MigrationOptions? = nil) throws -> Store {
+        if let migrating = backing.custom as? any MigratingStore {
+            try migrating.open(model, migrating: migration.map { StoreRowMigration(to: model, $0) })
+        } else {
+            try backing.call { try $0.open(model) }
+        }
         var options = Options()
         options.backing = backing
+        // The cache is not the history of the custom store.
+        options.history = nil
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
         try store.observeExternalChanges()
         if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
