@@ -27,7 +27,7 @@ import Testing
         "HornbeamPostgres": system.union(["CPostgres", "HornbeamThreads", "HornbeamModel", "Hornbeam"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator", "HornbeamStore", "Hornbeam",
-            "HornbeamLists",
+            "HornbeamLists", "HornbeamPostgres",
         ]),
         "CrashHarness": system.union([
             "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",

@@ -142,14 +142,15 @@ import Testing
     }
 
     @Test("CON-1: a container is opened for classes alone", arguments: StoreKind.allCases)
-    func containersOpenForClasses(kind: StoreKind) throws {
+    func containersOpenForClasses(kind: StoreKind) async throws {
         let container =
             switch kind {
             case .inMemory: try PersistentContainer.inMemory(for: MacroModelTests.Within.Node.self)
             case .onDisk, .shared:
-                try PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
+                try await PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
+            case .onServer: try await PersistentContainer.open(Stack.freshDescription(kind), for: MacroModelTests.Within.Node.self)
             }
-        let count = try container.performAndWait { context in
+        let count = try await container.performBackgroundTask { context in
             let parent = MacroModelTests.Within.Node(in: context)
             _ = MacroModelTests.Within.Node(in: context, parent: parent)
             try context.save()
