@@ -18,7 +18,7 @@ public final class PostgresStore: QueryingStore {
 
     let pool: ConnectionPool
     private let connection: String
-    private let schema: String
+    let schema: String
     private let migrates: Bool
     /// The identity of this object in the table of saves.
     let source = UUID()
@@ -79,6 +79,8 @@ public final class PostgresStore: QueryingStore {
         layout.identifier = opened.identifier
         state.withLock { state in
             state.layout = layout
+            // The sequence of a store that was destroyed has begun again.
+            state.keys = []
             state.identifier = opened.identifier
             state.metadata = opened.metadata
         }

@@ -156,7 +156,7 @@ extension Store {
 
     /// The same for a custom store: coordinators share the cached rows.
     package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
-        let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
+        let key = OpenStoreKey(Location(custom), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
             let store = try open(StoreBacking(custom), model: model)
