@@ -11,17 +11,22 @@ extension PersistentStoreDescription {
     /// - Parameters:
     ///   - connection: libpq's connection string or URI. Its parts, such as a password, never appear in errors or in the description's URL.
     ///   - schema: The schema with the tables. It is created if it does not exist.
-    ///   - connectionsMax: The maximum number of connections. A call that finds none free waits.
+    ///   - connectionsMax: The maximum number of connections, at least 2, without the one that waits for notifications. A call that finds none free waits.
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
+    ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
+    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
     public static func postgres(
-        _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false
+        _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
+        statementTimeout: Duration? = nil
     ) -> Self {
         var parts = URLComponents()
         parts.scheme = "x-hornbeam-postgres"
         parts.host = ""
         parts.path = "/\(UUID().uuidString)/\(schema)"
-        return .custom(
-            PostgresStore(connection, schema: schema, connectionsMax: connectionsMax, migrates: migrates), at: parts.url ?? URL(filePath: "/postgres"))
+        let store = PostgresStore(
+            connection, schema: schema, connectionsMax: connectionsMax, migrates: migrates, connectionTimeout: connectionTimeout,
+            statementTimeout: statementTimeout)
+        return .custom(store, at: parts.url ?? URL(filePath: "/postgres"))
     }
 }
 #endif

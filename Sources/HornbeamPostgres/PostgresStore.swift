@@ -17,7 +17,8 @@ public final class PostgresStore: QueryingStore {
     }
 
     let pool: ConnectionPool
-    private let connection: String
+    /// The transactions in which threads read one state.
+    let reads = PerThread<ReadTransaction>()
     let schema: String
     private let migrates: Bool
     /// The identity of this object in the table of saves.
@@ -29,12 +30,18 @@ public final class PostgresStore: QueryingStore {
     /// - Parameters:
     ///   - connection: libpq's connection string or URI, such as `postgresql:///shop`.
     ///   - schema: The schema with the tables. It is created if it does not exist.
-    ///   - connectionsMax: The maximum number of connections. A call that finds none free waits.
+    ///   - connectionsMax: The maximum number of connections, at least 2, without the one that waits for notifications. A call that finds none free waits.
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
-    public init(_ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false) {
+    ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
+    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    public init(
+        _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
+        statementTimeout: Duration? = nil
+    ) {
         self.migrates = migrates
-        pool = ConnectionPool(connection, connectionsMax: max(connectionsMax, 1))
-        self.connection = connection
+        pool = ConnectionPool(
+            ConnectionOptions(
+                parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout))
         self.schema = schema
     }
 
@@ -69,13 +76,26 @@ public final class PostgresStore: QueryingStore {
         pool.open()
         let opened: SchemaSetup.Opened
         do {
-            opened = try translated { [layout] in try pool.withConnection { try SchemaSetup(layout, schema, migrates: migrates, $0).run() } }
+            opened = try translated { [layout] in
+                try pool.withConnection(until: pool.options.deadline) { connection in
+                    let opened = try SchemaSetup(layout, schema, migrates: migrates, connection).run()
+                    // A migration has no time limit.
+                    try pool.options.limitStatements(connection)
+                    return opened
+                }
+            }
         } catch {
             pool.close()
             throw error
         }
         let lock = ModelLock(layout, schema)
-        pool.preparation.withLock { $0 = { try lock.takeShared($0) } }
+        let options = pool.options
+        pool.preparation.withLock { preparation in
+            preparation = { connection in
+                try lock.takeShared(connection)
+                try options.limitStatements(connection)
+            }
+        }
         layout.identifier = opened.identifier
         state.withLock { state in
             state.layout = layout
@@ -87,20 +107,23 @@ public final class PostgresStore: QueryingStore {
     }
 
     public func newKeys(for entityNames: [String]) throws -> [UInt64] {
+        let layout = try layout
         var keys: [UInt64] = []
-        try state.withLock { state in
-            while keys.count < entityNames.count {
-                if let range = state.keys.popLast() {
-                    let end = min(range.upperBound, range.lowerBound + UInt64(entityNames.count - keys.count) - 1)
-                    keys += range.lowerBound ... end
-                    if end < range.upperBound { state.keys.append(end + 1 ... range.upperBound) }
-                } else {
-                    guard let layout = state.layout else { throw HornbeamError(.closed, "The PostgreSQL store is not open.") }
-                    state.keys = try newBlocks((entityNames.count - keys.count - 1) / StoreLayout.keyBlock + 1, layout).reversed()
-                }
-            }
+        while true {
+            state.withLock { Self.take(entityNames.count, from: &$0.keys, to: &keys) }
+            if keys.count == entityNames.count { return keys }
+            // Without the lock: other threads continue meanwhile.
+            let blocks = try newBlocks((entityNames.count - keys.count - 1) / StoreLayout.keyBlock + 1, layout)
+            state.withLock { $0.keys = blocks.reversed() + $0.keys }
         }
-        return keys
+    }
+
+    private static func take(_ count: Int, from ranges: inout [ClosedRange<UInt64>], to keys: inout [UInt64]) {
+        while keys.count < count, let range = ranges.popLast() {
+            let end = min(range.upperBound, range.lowerBound + UInt64(count - keys.count) - 1)
+            keys += range.lowerBound ... end
+            if end < range.upperBound { ranges.append(end + 1 ... range.upperBound) }
+        }
     }
 
     /// Takes blocks of keys from the sequence. A block that is not used up is lost; keys are never reused.
@@ -122,8 +145,8 @@ public final class PostgresStore: QueryingStore {
         state.withLock { $0.metadata = metadata }
     }
 
-    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {
-        let listener = ChangeListener(connection, try layout, source: source, handler)
+    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
+        let listener = ChangeListener(pool.options, try layout, source: source, handler)
         try translated { try listener.start() }
         state.withLock { $0.listeners.append(listener) }
     }
@@ -139,7 +162,7 @@ public final class PostgresStore: QueryingStore {
 
     /// Translates the errors of the server.
     func translated<R>(_ body: () throws -> R) throws -> R {
-        do { return try body() } catch let error as PostgresError { throw error.error }
+        do { return try body() } catch let error as PostgresError { throw error.translated }
     }
 }
 #endif

@@ -45,4 +45,13 @@
             unsafe idle(&value.pointee, -1)
         }
     }
+
+    /// Blocks until the body returns a result, at most for the given time. Returns nil at its end.
+    package borrowing func wait<Result>(milliseconds: Int, _ body: (inout Value) -> Result?) -> Result? {
+        monitor.lock()
+        defer { monitor.unlock() }
+        if let result = unsafe body(&value.pointee) { return result }
+        monitor.wait(.progress, milliseconds: milliseconds)
+        return unsafe body(&value.pointee)
+    }
 }

@@ -56,6 +56,26 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
         progress.completedUnitCount = progress.totalUnitCount
     }
 
+    /// Lets the store that answers queries find the results on another thread. Nil if it has not answered.
+    nonisolated(nonsending) func search(_ store: Store, _ fetch: ValidatedFetch) async throws -> [ObjectReference]? {
+        let control = control
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                WorkerThreads.tasks.enqueue {
+                    continuation.resume(
+                        with: Result {
+                            try StoreCancellation.working(forTaskThatIsCancelled: { control.isCancelled }) {
+                                guard case .found(let references) = try store.answer(fetch, excluding: []) else { return nil }
+                                return references
+                            }
+                        })
+                }
+            }
+        } onCancel: {
+            control.cancel()
+        }
+    }
+
     func requireUncancelled() throws {
         if progress.isCancelled || control.isCancelled { throw CancellationError() }
     }
@@ -64,22 +84,30 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
 extension ManagedObjectContext {
     /// The objects that satisfy a request, like the synchronous `fetch`, but without blocking the caller's actor (ASY-1).
     ///
-    /// The search runs on the calling thread if unsaved changes of this context affect the request, in contexts with a parent, and for a store
-    /// that answers queries itself. If the
-    /// context changes during the search, the search starts again.
+    /// The search runs on the calling thread if unsaved changes of this context affect the request, in contexts with a parent, and for a request that a store
+    /// with its own queries does not answer. If the context changes during the search, the search starts again.
     /// - Throws: The errors of `fetch`; `CancellationError` after a cancellation.
     public nonisolated(nonsending) func fetch<Object: ManagedObject>(
         _ asynchronous: AsynchronousFetchRequest<Object>
     ) async throws -> [Object] {
         for _ in 0..<3 {
             try asynchronous.requireUncancelled()
-            guard let (snapshot, fetch) = try searchable(asynchronous.request.untyped) else { break }
+            guard let fetch = try searchable(asynchronous.request.untyped) else { break }
             let edits = edits
-            let watch = FetchTimer(self)
-            let answer = try await asynchronous.search(snapshot, fetch)
-            guard self.edits == edits else { continue }
-            note(answer.work, results: answer.rows.count, watch)
-            let objects: [Object] = try finish(FoundObjects(answer.rows), fetch.request)
+            let found: FoundObjects
+            if let store = stack.queryingStore {
+                guard let references = try await asynchronous.search(store, fetch) else { break }
+                guard self.edits == edits else { continue }
+                try advance()
+                found = FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
+            } else {
+                let watch = FetchTimer(self)
+                let answer = try await asynchronous.search(readingSnapshot(), fetch)
+                guard self.edits == edits else { continue }
+                note(answer.work, results: answer.rows.count, watch)
+                found = FoundObjects(answer.rows)
+            }
+            let objects: [Object] = try finish(found, fetch.request)
             asynchronous.finish(objects.count)
             return objects
         }
@@ -102,11 +130,11 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The snapshot to search, and the validated request; nil if unsaved changes affect the request, and in a child context.
-    private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, ValidatedFetch)? {
+    /// The validated request; nil if unsaved changes affect the request, in a child context, and for several reads of one state.
+    private func searchable(_ request: FetchDescription) throws -> ValidatedFetch? {
         try requireObjects(request)
         let fetch = try prepared(request)
-        guard parent == nil, stack.queryingStore == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
-        return (try readingSnapshot(), fetch)
+        guard parent == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
+        return stack.queryingStore == nil || request.relationshipKeyPathsForPrefetching.isEmpty ? fetch : nil
     }
 }

@@ -10,7 +10,8 @@ extension ManagedObjectContext {
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
         try requireObjects(request)
-        return try finish(find(request), request)
+        guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
+        return try store.readingOneState { try finish(find(request), request) }
     }
 
     /// Creates the objects of a result according to the request.

@@ -198,7 +198,7 @@ extension PersistentContainer {
     ///
     /// Any number of tasks can be started; they share a limited number of threads.
     /// - Throws: The errors of the body; `CancellationError` if the task was cancelled before the body
-    ///   began. A running body is not interrupted.
+    ///   began. A running body is not interrupted, except in fetches that wait for a server: these throw `CancellationError`.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -209,7 +209,10 @@ extension PersistentContainer {
                     guard !isCancelled.isRaised else {
                         return continuation.resume(throwing: CancellationError())
                     }
-                    continuation.resume(with: Swift.Result { try self.performAndWait(body) })
+                    continuation.resume(
+                        with: Swift.Result {
+                            try StoreCancellation.working(forTaskThatIsCancelled: { isCancelled.isRaised }) { try self.performAndWait(body) }
+                        })
                 }
             }
         } onCancel: {

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A custom store that answers fetches and counts itself, such as a database with a query language.
 ///
 /// Hornbeam caches the rows of its answers, but it does not read other rows to find the results: conditions, order, offset and limit are
@@ -16,6 +18,9 @@ public protocol QueryingStore: CustomStore {
     /// would be refused, such as a unique value that is taken. Nothing may be written then: Hornbeam reads the rows, changes them, and calls `save`.
     func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer?
 
+    /// True if a save that has thrown `CustomStoreDoubt` was written. False if it was not, and never will be.
+    func wasSaved(_ token: UUID) throws -> Bool
+
     /// Describes the execution of a query as text, for `explain`.
     func explain(_ query: StoreQuery) throws -> String
 
@@ -23,9 +28,14 @@ public protocol QueryingStore: CustomStore {
     /// prefetching.
     func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow]
 
-    /// Called once after the store was opened. The store calls `handler` on any thread after each save of another process, with its objects. A store
+    /// Calls `body`, which reads several times from the calling thread: all these reads return one committed state. The body can run several times.
+    /// A store without this method reads a newer state each time.
+    func readOneState(_ body: () throws -> Void) throws
+
+    /// Called once after the store was opened. The store calls `handler` on any thread after each save of another process, with its objects. If the handler
+    /// throws, the store calls it again later with the same objects. After `close`, the handler is not running and is not called. A store
     /// without announcements does nothing; the saves of other processes are then visible at the next fetch that returns their objects.
-    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws
+    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws
 }
 
 extension QueryingStore {
@@ -36,9 +46,13 @@ extension QueryingStore {
         try owners.flatMap { try rows(for: .members(of: $0, relationship: relationship)) }
     }
 
-    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {}
+    public func readOneState(_ body: () throws -> Void) throws { try body() }
+
+    public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {}
 
     public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? { nil }
+
+    public func wasSaved(_ token: UUID) throws -> Bool { false }
 
     public func explain(_ query: StoreQuery) throws -> String {
         "fetch \(query.entity.name)\n  by the store" + (query.condition.isComplete ? "" : ": more rows, of which Hornbeam finds the results")
@@ -122,6 +136,22 @@ public enum StoreAnswer: Sendable {
     case groups([StoreGroup])
 }
 
+/// Thrown by `save` of a querying store that does not know whether the changes were written, because its server stays away.
+///
+/// Hornbeam keeps the changes in the context, and calls `wasSaved(_:)` before the context reads or saves again. So no change is written twice.
+public struct CustomStoreDoubt: Error, Sendable {
+    /// The save, for `wasSaved(_:)`.
+    public var token: UUID
+    /// The error that the app receives.
+    public var error: HornbeamError
+
+    /// A save with an unknown outcome.
+    public init(token: UUID, error: HornbeamError) {
+        self.token = token
+        self.error = error
+    }
+}
+
 /// Refuses a save because rows changed since they were read, or because other rows have its unique values.
 ///
 /// A querying store throws it from `save`, after which nothing of the save may be written. Hornbeam updates its rows and checks the save again,
@@ -129,12 +159,15 @@ public enum StoreAnswer: Sendable {
 public struct CustomStoreConflict: Error, Sendable {
     /// The newest rows of the objects in conflict: those with other versions, and those that have the unique values.
     public var rows: [CustomStoreRow]
-    /// The objects of the save that no longer exist.
+    /// The objects of the save that no longer exist, and those to which it refers.
     public var deleted: [CustomStoreKey]
+    /// The objects outside the save that refer to objects which it deletes. Their rows are in `rows`.
+    public var referring: [CustomStoreKey]
 
     /// A conflict with rows as they are stored now.
-    public init(rows: [CustomStoreRow] = [], deleted: [CustomStoreKey] = []) {
+    public init(rows: [CustomStoreRow] = [], deleted: [CustomStoreKey] = [], referring: [CustomStoreKey] = []) {
         self.rows = rows
         self.deleted = deleted
+        self.referring = referring
     }
 }

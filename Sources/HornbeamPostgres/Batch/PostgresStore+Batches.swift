@@ -8,25 +8,28 @@ extension PostgresStore {
     public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? {
         let layout = try layout
         guard let statement = try BatchStatement(batch, layout) else { return nil }
-        for attempt in 1 ... Self.batchAttemptsMax {
-            // Found again after a lost connection, if the transaction was committed.
-            let token = UUID()
-            do { return try run(statement, token, layout) } catch let error as PostgresError {
-                if error.state.hasPrefix("22") || error.state.hasPrefix("23") { return nil }
-                if error.isLostConnection, let answer = try withConnection({ try committed(token, layout, $0) }) { return answer }
-                guard error.isRepeatable || error.isLostConnection, attempt < Self.batchAttemptsMax else { throw error.error }
+        do {
+            return try repeating { token, deadline -> StoreBatchAnswer? in
+                do { return try run(statement, token, layout, deadline) } catch let error as PostgresError {
+                    if error.state.hasPrefix("22") || error.state.hasPrefix("23") { return nil }
+                    throw error
+                }
+            } isSaved: { token, deadline in
+                try lending(until: deadline) { try committed(token, layout, $0) }
             }
+        } catch is CustomStoreDoubt {
+            throw HornbeamError(
+                .storeOperationFailed,
+                "The PostgreSQL server is away, and whether it has executed the batch is unknown. Look at the objects before you execute the batch again.")
         }
-        return nil
     }
 
-    private static let batchAttemptsMax = 5
-
-    private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout) throws -> StoreBatchAnswer {
-        let results = try pool.withConnection { connection in
-            try connection.execute(all: [
-                Statement("BEGIN"), statement.statement(token, source), Statement("SELECT pg_notify($1, '')", [layout.channel]), Statement("COMMIT"),
-            ])
+    private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws -> StoreBatchAnswer? {
+        // The payload is no source: this process reads the changed rows too, if it waits for notifications.
+        let notification = Statement(
+            "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')", [layout.channel])
+        let results = try pool.withConnection(until: deadline, isCancellable: true) { connection in
+            try connection.execute(all: [Statement("BEGIN"), statement.statement(token, source), Statement("COMMIT")], then: [notification])
         }
         return Self.answer(results[1])
     }
@@ -39,7 +42,7 @@ extension PostgresStore {
 
     private static func answer(_ result: QueryResult) -> StoreBatchAnswer {
         guard result.rowCount > 0 else { return StoreBatchAnswer() }
-        return StoreBatchAnswer(updated: KeyList.keys(result[0, 0] ?? ""), deleted: KeyList.keys(result[0, 1] ?? ""))
+        return StoreBatchAnswer(updated: KeyList.keys(result[0, 0] ?? "") ?? [], deleted: KeyList.keys(result[0, 1] ?? "") ?? [])
     }
 }
 
@@ -85,7 +88,7 @@ private struct BatchStatement {
     func statement(_ token: UUID, _ source: UUID) -> Statement {
         let first = parameters.count + 1
         let values = (first ..< first + 4).map { "$\($0)" }
-        let keys = "string_agg(_id || ':' || _entity, ',')"
+        let keys = "string_agg(\(KeyList.expression("_id", "_entity", layout)), ',')"
         let isDelete = if case .delete = batch.action { true } else { false }
         let sql = """
             WITH c AS (\(change)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \

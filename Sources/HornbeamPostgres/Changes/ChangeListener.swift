@@ -1,24 +1,34 @@
 #if Postgres
 internal import Foundation
+internal import Glibc
 internal import HornbeamModel
 internal import HornbeamThreads
 
 /// Receives the saves of other processes: waits for notifications of the server on a connection and a thread of its own, then reads the table of saves.
 ///
-/// After a lost connection it connects again and reads all saves since the last read, so that none is missed.
+/// After a lost connection it connects again and reads all saves since the last read, so that none is missed. It also reads the table from time to time:
+/// a process that ends after its save may not have notified.
 final class ChangeListener: Sendable {
-    private let parameters: String
+    private struct State {
+        var isStopped = false
+        /// The thread that runs the handler now.
+        var handling: UInt?
+    }
+
+    private let options: ConnectionOptions
     private let layout: StoreLayout
     /// The identity of this process's store in the table of saves.
     private let source: UUID
-    private let handler: @Sendable (ExternalChanges) -> Void
-    private let isStopped = Guarded(false)
+    private let handler: @Sendable (ExternalChanges) throws -> Void
+    private let state = Guarded(State())
 
     private static let pause: Int32 = 250
     private static let pauseBetweenConnections = 1.0
+    /// The time between two reads without a notification, in pauses.
+    private static let pausesBetweenReads = 8
 
-    init(_ parameters: String, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) -> Void) {
-        self.parameters = parameters
+    init(_ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) throws -> Void) {
+        self.options = options
         self.layout = layout
         self.source = source
         self.handler = handler
@@ -35,10 +45,17 @@ final class ChangeListener: Sendable {
         thread.start()
     }
 
-    func stop() { isStopped.withLock { $0 = true } }
+    /// Waits for a running handler, unless the handler itself calls this method. The handler is not called again.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        let thread = UInt(pthread_self())
+        state.wait { $0.handling == nil || $0.handling == thread ? () : nil }
+        // A signal wakes one thread; another one may wait too.
+        state.signal()
+    }
 
     private func connect() throws(PostgresError) -> Connection {
-        let connection = try Connection(parameters)
+        let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
         try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))"))
         return connection
@@ -47,24 +64,38 @@ final class ChangeListener: Sendable {
     private func run(_ first: Connection, _ start: SaveReader) {
         var connection: Connection? = first
         var reader = start
-        while !isStopped.withLock({ $0 }) {
+        var pauses = 0
+        while !state.withLock({ $0.isStopped }) {
             do {
-                if let open = connection {
-                    if try open.waitForNotification(milliseconds: Self.pause) { try report(reader.next(open)) }
-                } else {
-                    let fresh = try connect()
-                    connection = fresh
-                    try report(reader.next(fresh))
-                }
+                let open = try connection ?? connect()
+                let isNotified = try connection != nil && open.waitForNotification(milliseconds: Self.pause)
+                pauses += 1
+                guard isNotified || connection == nil || pauses >= Self.pausesBetweenReads else { continue }
+                connection = open
+                // Only if the handler returns, these saves are read.
+                var next = reader
+                try report(next.next(open))
+                (reader, pauses) = (next, 0)
             } catch {
                 connection = nil
-                Thread.sleep(forTimeInterval: Self.pauseBetweenConnections)
+                if !state.withLock({ $0.isStopped }) { Thread.sleep(forTimeInterval: Self.pauseBetweenConnections) }
             }
         }
     }
 
-    private func report(_ changes: ExternalChanges) {
-        if !changes.changed.isEmpty || !changes.deleted.isEmpty { handler(changes) }
+    private func report(_ changes: ExternalChanges) throws {
+        if changes.changed.isEmpty && changes.deleted.isEmpty { return }
+        let thread = UInt(pthread_self())
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.handling = thread }
+            return state.isStopped
+        }
+        if isStopped { return }
+        defer {
+            state.withLock { $0.handling = nil }
+            state.signal()
+        }
+        try handler(changes)
     }
 }
 
@@ -108,8 +139,8 @@ struct SaveReader: Sendable {
             guard let token = found[row, 0] else { continue }
             if found[row, 1] == "t" { newer.insert(token) }
             if read.contains(token) { continue }
-            changes.changed += KeyList.keys(found[row, 2] ?? "")
-            changes.deleted += KeyList.keys(found[row, 3] ?? "")
+            changes.changed += KeyList.keys(found[row, 2] ?? "") ?? []
+            changes.deleted += KeyList.keys(found[row, 3] ?? "") ?? []
         }
         position = horizon
         read = newer
@@ -118,19 +149,6 @@ struct SaveReader: Sendable {
 
     private func horizon(_ connection: Connection) throws(PostgresError) -> String {
         try connection.execute(Statement("SELECT pg_snapshot_xmin(pg_current_snapshot())")).value ?? "0"
-    }
-}
-
-/// Keys as text: `7:Book,9:Song`.
-enum KeyList {
-    static func text(_ keys: some Sequence<CustomStoreKey>) -> String { keys.map { "\($0.key):\($0.entityName)" }.joined(separator: ",") }
-
-    /// Parts that are no keys are ignored.
-    static func keys(_ text: String) -> [CustomStoreKey] {
-        text.split(separator: ",").compactMap { part in
-            let ends = part.split(separator: ":", maxSplits: 1)
-            return ends.count == 2 ? UInt64(ends[0]).map { CustomStoreKey(String(ends[1]), $0) } : nil
-        }
     }
 }
 #endif

@@ -1,6 +1,7 @@
 #if Postgres
 internal import CPostgres
 internal import Glibc
+internal import HornbeamModel
 
 /// A connection to a server. It executes one call at a time.
 ///
@@ -9,29 +10,35 @@ internal import Glibc
     private let handle: OpaquePointer
     /// False after an error that makes the state of the connection unknown.
     private(set) var isUsable = true
+    /// False also if a request to cancel may still be on its way to the server, where it could cancel a later statement.
+    var isReusable: Bool { isUsable && !mayBeCancelled }
+    private var mayBeCancelled = false
+    /// True while the statements can be cancelled: by the task for which the calling thread works.
+    var isCancellable = false
     private var prepared = PreparedStatements()
+    /// The statements whose results are read before the next statement is sent.
+    private var unread: [PreparedUse] = []
+    /// Sent before the next statement, in the same round trip.
+    private var beginning: Statement?
+    /// True in the transaction of `beginReading`.
+    private(set) var readsOneState = false
     /// The payload of notifications that need no answer, because the process has sent them itself.
     var ownPayload: String?
     private var ownNotificationCount = 0
     /// After so many notifications of its own, a listener reads the table of saves again, so that the next read has few rows to skip.
     private static let ownNotificationsMax = 256
 
-    /// Connects and waits for the server.
+    /// Connects and waits for the server, until the deadline.
     ///
-    /// - Throws: `PostgresError` without a state.
-    init(_ parameters: String) throws(PostgresError) {
-        guard let handle = unsafe PQconnectdb(parameters) else {
-            throw PostgresError(state: "", message: "there is no memory for a connection")
-        }
-        unsafe self.handle = handle
-        guard unsafe PQstatus(handle) == CONNECTION_OK else {
-            let text = unsafe Self.firstLine(PQerrorMessage(handle))
-            // `deinit` frees the handle.
-            throw PostgresError(state: "", message: Self.withoutCredentials(text, parameters))
-        }
+    /// - Throws: `PostgresError` of the kind `handshake`.
+    init(_ parameters: String, until deadline: Deadline) throws(PostgresError) {
+        unsafe handle = try Handshake(parameters, until: deadline).connect()
         // Notices would be written to the standard error of the program.
         unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        for setting in Self.settings { _ = try execute(Statement(setting)) }
+        do { _ = try execute(all: Self.settings.map { Statement($0) }) } catch {
+            guard error.kind == .lostConnection else { throw error }
+            throw PostgresError(kind: .handshake, state: error.state, message: error.message)
+        }
     }
 
     deinit { unsafe PQfinish(handle) }
@@ -44,71 +51,72 @@ internal import Glibc
 
     // MARK: Statements
 
+    /// A statement and the form in which it was sent.
+    private struct PreparedUse {
+        let statement: Statement
+        let use: PreparedStatements.Use
+    }
+
     /// Executes a statement and waits for its result.
     @discardableResult
     func execute(_ statement: Statement) throws(PostgresError) -> QueryResult {
-        let use = prepared.use(statement)
-        if case .prepare(let name) = use {
-            do { _ = unsafe try checked(PQprepare(handle, name, statement.sql, 0, nil)) } catch {
+        if beginning != nil { return try execute(all: [statement])[0] }
+        try readRest()
+        try requireUncancelled()
+        let use = PreparedUse(statement: statement, use: prepared.use(statement))
+        if case .prepare(let name) = use.use {
+            guard unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 else { throw failure() }
+            do { _ = try next() } catch {
                 prepared.forget(statement)
                 throw error
             }
         }
-        let answer = unsafe withParameters(statement) { values in
-            let count = Int32(statement.parameters.count)
-            return switch use {
-            case .text: unsafe PQexecParams(handle, statement.sql, count, nil, values, nil, nil, 0)
-            case .prepare(let name), .name(let name): unsafe PQexecPrepared(handle, name, count, values, nil, nil, 0)
-            }
-        }
-        return unsafe try checked(answer)
+        guard sendExecution(use) else { throw failure() }
+        return try next()
     }
 
     /// Executes statements in pipeline mode: one round trip for all of them. After an error, the rest is not executed.
-    func execute(all statements: [Statement]) throws(PostgresError) -> [QueryResult] {
+    ///
+    /// - Parameter trailing: Statements that are sent in the same message, after the others have ended, also in an error. The call does not wait for them.
+    @discardableResult
+    func execute(all statements: [Statement], then trailing: [Statement] = []) throws(PostgresError) -> [QueryResult] {
+        try readRest()
+        try requireUncancelled()
+        let first = beginning.map { [$0] } ?? []
+        beginning = nil
         guard unsafe PQenterPipelineMode(handle) == 1 else { throw failure() }
-        let uses = statements.map { prepared.use($0) }
-        for (statement, use) in zip(statements, uses) {
-            guard send(statement, use) else { throw failure() }
-        }
-        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
-        var results: [QueryResult] = []
-        var first: PostgresError?
-        for (statement, use) in zip(statements, uses) {
-            if case .prepare = use {
-                do { _ = try next() } catch {
-                    first = first ?? error
-                    prepared.forget(statement)
-                }
-                if !isUsable { break }
-            }
-            do { results.append(try next()) } catch { first = first ?? error }
-            if !isUsable { break }
-        }
-        if let first, !isUsable { throw first }
-        if let end = unsafe PQgetResult(handle) { unsafe PQclear(end) }
-        guard unsafe PQexitPipelineMode(handle) == 1 else { throw first ?? failure() }
-        if let first { throw first }
-        return results
+        let uses = try send(first + statements)
+        unread = trailing.isEmpty ? [] : try send(trailing)
+        let results = try results(of: uses)
+        return Array(results.dropFirst(first.count))
     }
 
-    /// Sends a statement in pipeline mode. False if libpq could not.
-    private func send(_ statement: Statement, _ use: PreparedStatements.Use) -> Bool {
-        if case .prepare(let name) = use, unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) != 1 { return false }
-        return unsafe withParameters(statement) { values in
-            let count = Int32(statement.parameters.count)
-            return switch use {
-            case .text: unsafe PQsendQueryParams(handle, statement.sql, count, nil, values, nil, nil, 0)
+    /// Sends statements, and does not wait for their results.
+    func send(trailing statements: [Statement]) throws(PostgresError) {
+        try readRest()
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw failure() }
+        unread = try send(statements)
+    }
+
+    /// Sends a group of statements with a sync. The server leaves out the rest of a group after an error.
+    private func send(_ statements: [Statement]) throws(PostgresError) -> [PreparedUse] {
+        let uses = statements.map { PreparedUse(statement: $0, use: prepared.use($0)) }
+        for use in uses {
+            if case .prepare(let name) = use.use, unsafe PQsendPrepare(handle, name, use.statement.sql, 0, nil) != 1 { throw failure() }
+            guard sendExecution(use) else { throw failure() }
+        }
+        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
+        return uses
+    }
+
+    private func sendExecution(_ use: PreparedUse) -> Bool {
+        unsafe withParameters(use.statement) { values in
+            let count = Int32(use.statement.parameters.count)
+            return switch use.use {
+            case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, 0)
             case .prepare(let name), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, 0)
             }
         } == 1
-    }
-
-    /// The next result in pipeline mode. Results of a message end with a null pointer.
-    private func next() throws(PostgresError) -> QueryResult {
-        let answer = unsafe PQgetResult(handle)
-        defer { if isUsable { while let rest = unsafe PQgetResult(handle) { unsafe PQclear(rest) } } }
-        return unsafe try checked(answer)
     }
 
     private func withParameters<R>(_ statement: Statement, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> R) -> R {
@@ -119,35 +127,146 @@ internal import Glibc
         }
     }
 
+    // MARK: Results
+
+    /// The results of a group, up to its sync. Throws the first error.
+    private func results(of uses: [PreparedUse]) throws(PostgresError) -> [QueryResult] {
+        var results: [QueryResult] = []
+        var first: PostgresError?
+        for use in uses {
+            if case .prepare = use.use {
+                do { _ = try next() } catch {
+                    first = first ?? error
+                    prepared.forget(use.statement)
+                }
+                if !isUsable { break }
+            }
+            do { results.append(try next()) } catch { first = first ?? error }
+            if !isUsable { break }
+        }
+        if let first, !isUsable { throw first }
+        if let end = unsafe result() { unsafe PQclear(end) }
+        if unread.isEmpty {
+            guard unsafe PQexitPipelineMode(handle) == 1 else { throw first ?? failure() }
+        }
+        if let first { throw first }
+        return results
+    }
+
+    /// Reads the results of statements for which no call has waited. Their errors concern no call.
+    private func readRest() throws(PostgresError) {
+        guard isUsable else { throw PostgresError(kind: .lostConnection, message: "the connection was lost before") }
+        if unread.isEmpty { return }
+        let uses = unread
+        unread = []
+        let isCancellable = isCancellable
+        self.isCancellable = false
+        defer { self.isCancellable = isCancellable }
+        do { _ = try results(of: uses) } catch { if !isUsable { throw error } }
+    }
+
+    /// The next result in pipeline mode. Results of a statement end with a null pointer.
+    private func next() throws(PostgresError) -> QueryResult {
+        let answer = unsafe result()
+        defer { if isUsable { while let rest = unsafe result() { unsafe PQclear(rest) } } }
+        return unsafe try checked(answer)
+    }
+
+    /// Waits for a result. Cancels the statement on the server if the task of the caller is cancelled meanwhile.
+    private func result() -> OpaquePointer? {
+        while unsafe PQisBusy(handle) == 1 {
+            if isCancellable, !mayBeCancelled, StoreCancellation.isRequested { cancel() }
+            var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&descriptor, 1, isCancellable ? Self.cancellationPause : -1)
+            // After an error, `PQgetResult` returns it.
+            if ready > 0, unsafe PQconsumeInput(handle) != 1 { break }
+        }
+        return unsafe PQgetResult(handle)
+    }
+
+    /// How often a waiting call looks whether its task was cancelled, in milliseconds.
+    private static let cancellationPause: Int32 = 20
+
+    private func cancel() {
+        mayBeCancelled = true
+        guard let request = unsafe PQgetCancel(handle) else { return }
+        var text = [CChar](repeating: 0, count: 256)
+        _ = unsafe text.withUnsafeMutableBufferPointer { unsafe PQcancel(request, $0.baseAddress, Int32($0.count)) }
+        unsafe PQfreeCancel(request)
+    }
+
+    private func requireUncancelled() throws(PostgresError) {
+        guard isCancellable, StoreCancellation.isRequested else { return }
+        throw PostgresError(message: "the task was cancelled", isOfTask: true)
+    }
+
     private func checked(_ answer: OpaquePointer?) throws(PostgresError) -> QueryResult {
         guard let answer = unsafe answer else { throw failure() }
         let status = unsafe PQresultStatus(answer)
         if status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK { return unsafe QueryResult(answer) }
         defer { unsafe PQclear(answer) }
         if status == PGRES_PIPELINE_ABORTED { throw PostgresError(state: "25P02", message: "an earlier statement failed") }
-        let state = unsafe PQresultErrorField(answer, 67).map { unsafe String(cString: $0) } ?? ""  // PG_DIAG_SQLSTATE
-        let message = unsafe PQresultErrorField(answer, 77).map { unsafe String(cString: $0) }  // PG_DIAG_MESSAGE_PRIMARY
-        let constraint = unsafe PQresultErrorField(answer, 110).map { unsafe String(cString: $0) }  // PG_DIAG_CONSTRAINT_NAME
-        let error = PostgresError(
-            state: state, message: message ?? lastMessage, constraint: constraint)
-        if unsafe PQstatus(handle) != CONNECTION_OK || error.isLostConnection { isUsable = false }
+        func field(_ code: Int32) -> String? { unsafe PQresultErrorField(answer, code).map { unsafe String(cString: $0) } }
+        let state = field(67) ?? ""  // PG_DIAG_SQLSTATE
+        let text = field(77) ?? lastMessage  // PG_DIAG_MESSAGE_PRIMARY
+        let constraint = field(110)  // PG_DIAG_CONSTRAINT_NAME
+        if unsafe PQstatus(handle) != CONNECTION_OK || state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") {
+            isUsable = false
+            throw PostgresError(kind: .lostConnection, state: state, message: text)
+        }
+        var error = PostgresError(state: state, message: PostgresError.message(text, state: state, constraint: constraint), constraint: constraint)
+        if error.isStaleStatement { isUsable = false }
+        if state == "57014", mayBeCancelled {
+            // The request has arrived, so it cancels no other statement.
+            mayBeCancelled = false
+            error.isOfTask = true
+        }
         throw error
     }
 
     /// The error of a call that returned no result.
     private func failure() -> PostgresError {
         isUsable = false
-        return PostgresError(state: "", message: lastMessage)
+        return PostgresError(kind: .lostConnection, message: lastMessage)
+    }
+
+    private var lastMessage: String { unsafe Self.firstLine(PQerrorMessage(handle)) }
+
+    static func firstLine(_ text: UnsafeMutablePointer<CChar>?) -> String {
+        guard let text = unsafe text else { return "the server closed the connection" }
+        let line = unsafe String(cString: text).split(separator: "\n").first.map(String.init) ?? "the server closed the connection"
+        return line.hasSuffix(".") ? String(line.dropLast()) : line
+    }
+
+    // MARK: Transactions
+
+    /// Makes the next statement begin a transaction that reads one committed state.
+    func beginReading() {
+        beginning = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        readsOneState = true
+    }
+
+    /// Ends the transaction of `beginReading`, without waiting for the server.
+    func endReading() {
+        defer { (beginning, readsOneState) = (nil, false) }
+        guard isUsable, readsOneState, beginning == nil else { return }
+        do { try send(trailing: [Statement("COMMIT")]) } catch { isUsable = false }
     }
 
     /// True between the beginning and the end of a transaction, also of a failed one.
-    var isInTransaction: Bool { unsafe isUsable && PQtransactionStatus(handle) != PQTRANS_IDLE }
+    private var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
 
-    /// Ends a transaction after an error. A connection on which this fails is not used again.
+    /// Ends the transaction that an error interrupted, if there is one. A connection on which this fails is not used again.
     func rollback() {
-        guard isUsable else { return }
-        do { _ = try execute(Statement("ROLLBACK")) } catch { isUsable = false }
+        (beginning, readsOneState) = (nil, false)
+        isCancellable = false
+        do {
+            try readRest()
+            if isInTransaction { try execute(Statement("ROLLBACK")) }
+        } catch { isUsable = false }
     }
+
+    // MARK: Notifications
 
     /// Waits until the server has sent a notification. Returns false if there was none in the given time.
     func waitForNotification(milliseconds: Int32) throws(PostgresError) -> Bool {
@@ -172,79 +291,5 @@ internal import Glibc
         }
         return isNotified
     }
-
-    // MARK: Messages
-
-    private var lastMessage: String { unsafe Self.firstLine(PQerrorMessage(handle)) }
-
-    private static func firstLine(_ text: UnsafeMutablePointer<CChar>?) -> String {
-        guard let text = unsafe text else { return "the server closed the connection" }
-        let line = unsafe String(cString: text).split(separator: "\n").first.map(String.init) ?? "the server closed the connection"
-        return line.hasSuffix(".") ? String(line.dropLast()) : line
-    }
-
-    /// The message, or a general one if it can repeat parts of the connection's parameters. libpq repeats parameters that it cannot read, and
-    /// takes the rest of a URI's password after an unescaped @ as a host name.
-    private static func withoutCredentials(_ message: String, _ parameters: String) -> String {
-        let isAmbiguous = parameters.contains("://") && parameters.count { $0 == "@" } > 1
-        let repeats = message.contains("invalid") || message.contains("missing \"=\"") || message.contains("URI") || message.contains(parameters)
-        return isAmbiguous || repeats ? "its parameters are invalid; in a URI, escape special characters of the password (@ is %40)" : message
-    }
-}
-
-/// The result of a statement.
-///
-/// `@unchecked Sendable`: libpq does not change a result after it was made.
-@safe final class QueryResult: @unchecked Sendable {
-    private let handle: OpaquePointer
-    let rowCount: Int
-    private let columnCount: Int
-
-    init(_ handle: OpaquePointer) {
-        unsafe self.handle = handle
-        rowCount = unsafe Int(PQntuples(handle))
-        columnCount = unsafe Int(PQnfields(handle))
-    }
-
-    deinit { unsafe PQclear(handle) }
-
-    /// The text of a cell; nil for NULL.
-    subscript(row: Int, column: Int) -> String? {
-        unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
-    }
-
-    /// The number in a cell; nil for NULL and for other texts.
-    func integer(_ row: Int, _ column: Int) -> Int64? {
-        let number: Int64?? = unsafe withBytes(row, column) { unsafe Self.integer($0) }
-        return number ?? nil
-    }
-
-    private static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
-        let isNegative = unsafe bytes.first == UInt8(ascii: "-")
-        guard bytes.count > (isNegative ? 1 : 0) else { return nil }
-        // Negative, because the least number has no positive counterpart.
-        var number: Int64 = 0
-        for place in (isNegative ? 1 : 0) ..< bytes.count {
-            let digit = unsafe bytes[place] &- UInt8(ascii: "0")
-            let (product, isTooLong) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isTooSmall) = product.subtractingReportingOverflow(Int64(digit))
-            if digit > 9 || isTooLong || isTooSmall { return nil }
-            number = sum
-        }
-        if isNegative { return number }
-        return number == .min ? nil : -number
-    }
-
-    /// Passes the bytes of a cell; nil for NULL.
-    func withBytes<R>(_ row: Int, _ column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
-        precondition(row >= 0 && row < rowCount && column >= 0 && column < columnCount, "The cell exists.")
-        let length = unsafe Int(PQgetlength(handle, Int32(row), Int32(column)))
-        if length == 0, unsafe PQgetisnull(handle, Int32(row), Int32(column)) == 1 { return nil }
-        let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(handle, Int32(row), Int32(column)), count: length)
-        return unsafe try bytes.withMemoryRebound(to: UInt8.self) { unsafe try body($0) }
-    }
-
-    /// The first cell of the first row.
-    var value: String? { rowCount > 0 ? self[0, 0] : nil }
 }
 #endif

@@ -3,31 +3,55 @@ internal import HornbeamModel
 
 /// An error that the server or the connection reported. Its text has neither the connection's parameters nor values of rows.
 struct PostgresError: Error {
-    /// The five letters of the SQL standard and PostgreSQL; empty when the connection failed.
-    var state: String
+    enum Kind: Sendable {
+        /// The server refused a statement, and the connection can still be used.
+        case statement
+        /// The connection was lost. Whether the server has executed the statements that were sent is unknown.
+        case lostConnection
+        /// No connection was made, so no statement was sent.
+        case handshake
+    }
+
+    var kind = Kind.statement
+    /// The five letters of the SQL standard and PostgreSQL; empty if there are none.
+    var state = ""
     var message: String
     /// The constraint that was violated.
     var constraint: String?
+    /// True if the statement was cancelled on the server because the task of the caller was cancelled.
+    var isOfTask = false
 
-    /// `unique_violation`
-    var isUniqueViolation: Bool { state == "23505" }
+    /// `unique_violation`, and `exclusion_violation` of a unique value that subentities inherit.
+    var isUniqueViolation: Bool { state == "23505" || state == "23P01" }
     /// `numeric_value_out_of_range`, `division_by_zero`
     var isCalculation: Bool { state == "22003" || state == "22012" }
     /// `serialization_failure`, `deadlock_detected`: nothing was written, and the same transaction can succeed when it runs again.
-    var isRepeatable: Bool { state == "40001" || state == "40P01" }
-    /// True when the connection is lost, so that the outcome of a commit that was sent is not known.
-    var isLostConnection: Bool { state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") || isStaleStatement }
+    var isRepeatable: Bool { state == "40001" || state == "40P01" || isStaleStatement }
     /// True when the server does not know a prepared statement any more, or cannot use it after a change of a table. A new connection prepares it again.
-    private var isStaleStatement: Bool { state == "26000" || state == "0A000" }
+    var isStaleStatement: Bool { state == "26000" || state == "0A000" }
+    /// True if a statement that changes nothing can succeed with another connection.
+    var needsConnection: Bool { kind != .statement || isStaleStatement }
+    /// True while a server starts or has no connection left.
+    var isServerBusy: Bool { kind == .handshake && (state == "57P03" || state == "53300") }
+    /// True if the server could not be reached.
+    var isServerAway: Bool { kind == .handshake && (state.isEmpty || state.hasPrefix("57P")) }
+
+    /// The error that the app receives.
+    var translated: any Error {
+        if isOfTask { return CancellationError() }
+        return error
+    }
 
     var error: HornbeamError {
         switch state {
         case "57014":
-            HornbeamError(.storeOperationFailed, "The PostgreSQL server cancelled a statement: \(message).", cause: cause)
+            HornbeamError(.storeOperationFailed, "The PostgreSQL server cancelled a statement: \(message). See statementTimeout.", cause: cause)
         case "53100":
             HornbeamError(
                 .storeOperationFailed, "The disk of the PostgreSQL server is full. Nothing was written. Free some space and save again.", cause: cause)
-        case _ where isLostConnection:
+        case _ where kind == .handshake:
+            HornbeamError(.storeOperationFailed, "There is no connection to the PostgreSQL server: \(message).", cause: cause)
+        case _ where kind == .lostConnection:
             HornbeamError(.storeOperationFailed, "The connection to the PostgreSQL server failed: \(message).", cause: cause)
         default:
             HornbeamError(.storeOperationFailed, "The PostgreSQL server refused a statement: \(message).", cause: cause)
@@ -35,5 +59,20 @@ struct PostgresError: Error {
     }
 
     private var cause: String { state.isEmpty ? message : "SQLSTATE \(state): \(message)" }
+
+    // MARK: Messages
+
+    /// A text for an error of a statement. Messages of classes that can repeat values of rows, or texts of triggers, are replaced.
+    static func message(_ text: String, state: String, constraint: String?) -> String {
+        let place = constraint.map { " (constraint “\($0)”)" } ?? ""
+        switch state.prefix(2) {
+        case "22": return "a value does not fit its column or the calculation\(place)"
+        case "23": return "a value violates a constraint of the database\(place)"
+        case "44": return "a row violates the condition of a view"
+        case "P0", "38", "39", "09", "2F": return "a trigger or function of the database reported an error\(place)"
+        case "XX", "": return "the server reported an internal error"
+        default: return text
+        }
+    }
 }
 #endif

@@ -27,8 +27,8 @@ extension PostgresStore {
 
     /// Nil if the server cannot finish a calculation.
     private func calculated(_ statement: Statement) throws -> QueryResult? {
-        try withConnection { connection in
-            do { return try connection.execute(statement) } catch let error as PostgresError where error.isCalculation { return nil }
+        try translated {
+            do { return try lending(isCancellable: true) { try $0.execute(statement) } } catch let error as PostgresError where error.isCalculation { return nil }
         }
     }
 

@@ -5,8 +5,8 @@ extension PostgresStore {
     public func rows(for need: CustomStoreNeed) throws -> [CustomStoreRow] {
         let layout = try layout
         switch need {
-        case .everything: return try reading { try StoreReader(layout, $0).everything() }
-        case .fetch(let request): return try reading { try StoreReader(layout, $0).rows(for: request) }
+        case .everything: return try withConnection(isCancellable: true) { try StoreReader(layout, $0).everything() }
+        case .fetch(let request): return try rows(for: request, layout)
         case .objects(let keys): return try withConnection { try StoreReader(layout, $0).rows(of: keys) }
         case .members(let owner, let relationship): return try members(of: [owner], relationship: relationship)
         }
@@ -17,24 +17,13 @@ extension PostgresStore {
         return try withConnection { try StoreReader(layout, $0).members(of: owners, relationship) }
     }
 
-    /// Lends a connection for a call that can be repeated. If the server has closed it, the call is repeated with another one.
-    func withConnection<R>(_ body: (Connection) throws -> R) throws -> R {
-        try translated {
-            do { return try pool.withConnection(body) } catch let error as PostgresError where error.isLostConnection {
-                pool.closeIdle()
-                return try pool.withConnection(body)
-            }
-        }
-    }
-
-    /// Reads several times from one committed state.
-    private func reading<R>(_ body: (Connection) throws -> R) throws -> R {
-        try withConnection { connection in
-            try connection.execute(Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-            let result = try body(connection)
-            try connection.execute(Statement("COMMIT"))
-            return result
-        }
+    private func rows(for request: FetchDescription, _ layout: StoreLayout) throws -> [CustomStoreRow] {
+        func read() throws -> [CustomStoreRow] { try withConnection(isCancellable: true) { try StoreReader(layout, $0).rows(for: request) } }
+        // One statement reads one state.
+        if try request.relatedPaths(in: layout.model.entity(named: request.entityName)) == [] { return try read() }
+        var rows: [CustomStoreRow] = []
+        try readOneState { rows = try read() }
+        return rows
     }
 }
 
@@ -121,7 +110,7 @@ struct StoreReader {
     private func rows(_ selects: [(RowReader, Statement)]) throws -> [CustomStoreRow] {
         if selects.isEmpty { return [] }
         var rows: [CustomStoreRow] = []
-        for (result, select) in zip(try connection.execute(all: selects.map(\.1)), selects) { rows += try select.0.rows(result) }
+        for (result, select) in zip(try connection.read(selects.map(\.1)), selects) { rows += try select.0.rows(result) }
         return rows
     }
 

@@ -23,11 +23,11 @@ struct RowReader {
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)
             let order = "array_position(t.\(StoreLayout.orderColumn(relationship)), d._id)"
-            return "(SELECT string_agg(d._id || ':' || d._entity, ',' ORDER BY \(order), d._id) FROM \(destination.name) d WHERE d.\(inverse) = t._id)"
+            return "(SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY \(order), d._id) FROM \(destination.name) d WHERE d.\(inverse) = t._id)"
         }
         let ends = JoinEnds(relationship)
         return """
-            (SELECT string_agg(d._id || ':' || d._entity, ',' ORDER BY j.\(ends.place), d._id) FROM \(join.name) j \
+            (SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY j.\(ends.place), d._id) FROM \(join.name) j \
             JOIN \(destination.name) d ON d._id = \(ends.member("t._id")) WHERE \(ends.owns("t._id")))
             """
     }
@@ -108,13 +108,10 @@ struct RowReader {
     }
 
     private func keys(_ text: String) throws -> [CustomStoreKey] {
-        try text.split(separator: ",").map { part in
-            let ends = part.split(separator: ":", maxSplits: 1)
-            guard ends.count == 2, let key = UInt64(ends[0]) else {
-                throw HornbeamError(.storeOperationFailed, "A relationship in PostgreSQL has an invalid member.")
-            }
-            return CustomStoreKey(String(ends[1]), key)
+        guard let keys = KeyList.keys(text) else {
+            throw HornbeamError(.storeOperationFailed, "A relationship in PostgreSQL has an invalid member.")
         }
+        return keys
     }
 }
 

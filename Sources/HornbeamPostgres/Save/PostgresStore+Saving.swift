@@ -1,30 +1,64 @@
 #if Postgres
-internal import Foundation
+public import Foundation
 public import HornbeamModel
 
 extension PostgresStore {
-    /// The number of times that a transaction runs when the server rolls it back because of other transactions.
-    private static let attemptsMax = 5
+    /// The number of times that a transaction runs when the server rolls it back because of other transactions, or a connection is lost.
+    static let attemptsMax = 5
 
     public func save(_ changes: CustomStoreChanges) throws {
         let layout = try layout
         let statements = try SaveStatements(changes, layout)
-        for attempt in 1 ... Self.attemptsMax {
-            // Found again after a lost connection, if the transaction was committed.
-            let token = UUID()
-            do { return try run(statements, token) } catch let error as PostgresError {
+        try repeating { token, deadline in
+            do { try run(statements, token, layout, deadline) } catch let error as PostgresError {
                 if error.isUniqueViolation { throw try translated { try conflict(with: changes, error) } }
-                if error.isLostConnection, try withConnection({ try isSaved(token, layout, $0) }) { return }
-                guard error.isRepeatable || error.isLostConnection, attempt < Self.attemptsMax else { throw error.error }
+                if error.isCalculation, let conflict = try statements.missingReferences(reading: { try existing($0, layout) }) { throw conflict }
+                throw error
             }
+        } isSaved: { token, deadline in
+            try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
     }
 
-    /// One round trip for new objects, two with changed or deleted objects.
-    private func run(_ statements: SaveStatements, _ token: UUID) throws {
-        let layout = try layout
-        try pool.withConnection { connection in
-            var rest = statements.record(token, source: source) + statements.writes + [Statement("COMMIT")]
+    /// Runs a transaction until it is committed, or known not to be.
+    ///
+    /// - Parameter run: Runs the transaction, which records the token.
+    /// - Parameter isSaved: The result of the transaction with a token; nil if it was not and never will be committed.
+    /// - Throws: `CustomStoreDoubt` if the server stays away after the transaction was sent.
+    func repeating<R>(_ run: (UUID, Deadline) throws -> R, isSaved: (UUID, Deadline) throws -> R?) throws -> R {
+        let deadline = pool.options.deadline
+        var attempt = 1
+        while true {
+            // Found again after a lost connection, if the transaction was committed.
+            let token = UUID()
+            do { return try run(token, deadline) } catch let error as PostgresError {
+                if error.kind == .lostConnection {
+                    pool.closeIdle()
+                    do { if let result = try isSaved(token, deadline) { return result } } catch let failure as PostgresError {
+                        throw CustomStoreDoubt(token: token, error: unknownOutcome(failure))
+                    }
+                }
+                let canSucceed = error.isRepeatable || error.kind == .lostConnection
+                guard canSucceed, attempt < Self.attemptsMax, !deadline.isOver else { throw error.translated }
+            }
+            attempt += 1
+            // Transactions that have waited for each other do not meet again.
+            Thread.sleep(forTimeInterval: Double.random(in: 0 ... 0.01) * Double(attempt))
+        }
+    }
+
+    private func unknownOutcome(_ error: PostgresError) -> HornbeamError {
+        HornbeamError(
+            .storeOperationFailed,
+            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first finds it out, "
+                + "and writes no change twice. Save again when the server is there.")
+    }
+
+    /// One round trip for new objects, two with changed or deleted objects. The notification is sent in the same message, but in a transaction of its own:
+    /// transactions that notify wait for each other when they commit.
+    private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
+        try pool.withConnection(until: deadline) { connection in
+            var rest = statements.references + [statements.record(token, source: source)] + statements.writes + [Statement("COMMIT")]
             if statements.locks.isEmpty {
                 rest.insert(Statement("BEGIN"), at: 0)
             } else {
@@ -34,8 +68,17 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            _ = try connection.execute(all: rest)
+            try connection.execute(all: rest, then: [layout.notification(source)])
         }
+    }
+
+    private func existing(_ keys: [CustomStoreKey], _ layout: StoreLayout) throws -> [CustomStoreRow] {
+        try lending { try StoreReader(layout, $0).rows(of: keys) }
+    }
+
+    public func wasSaved(_ token: UUID) throws -> Bool {
+        let layout = try layout
+        return try withConnection { try isSaved(token, layout, $0) }
     }
 
     /// True if the transaction with a token was committed. Otherwise it never will be: the token is used here, and the primary key waits for
@@ -55,62 +98,16 @@ extension PostgresStore {
     /// The rows that have unique values of a save.
     private func conflict(with changes: CustomStoreChanges, _ error: PostgresError) throws -> any Error {
         let layout = try layout
-        let rows = try pool.withConnection { try UniqueHolders(changes, layout, $0).rows() }
+        let rows = try lending { try UniqueHolders(changes, layout, $0).rows() }
         // Without a holder, the conflict was resolved meanwhile, or the rows exchange values in an order that the server refuses.
         return rows.isEmpty ? error.error : CustomStoreConflict(rows: rows)
     }
 }
 
-/// The rows that have unique values of new or changed objects.
-private struct UniqueHolders {
-    private let changes: CustomStoreChanges
-    private let layout: StoreLayout
-    private let connection: Connection
-
-    init(_ changes: CustomStoreChanges, _ layout: StoreLayout, _ connection: Connection) {
-        self.changes = changes
-        self.layout = layout
-        self.connection = connection
-    }
-
-    func rows() throws -> [CustomStoreRow] {
-        let own = Set((changes.updated.map(\.object) + changes.deleted).map(\.key))
-        let current = try StoreReader(layout, connection).rows(of: changes.updated.map(\.object))
-        let stored = Dictionary(current.map { ($0.object, $0) }) { first, _ in first }
-        var found: [CustomStoreKey: CustomStoreRow] = [:]
-        for unique in layout.uniques {
-            for row in changes.inserted + changes.updated where try isKind(row.object, unique.entity) {
-                for holder in try holders(of: row, stored[row.object], unique) where !own.contains(holder.object.key) { found[holder.object] = holder }
-            }
-        }
-        return found.values.sorted { $0.object.key < $1.object.key }
-    }
-
-    private func isKind(_ object: CustomStoreKey, _ entity: EntityDescription) throws -> Bool {
-        try layout.model.entity(named: object.entityName).isKind(of: entity)
-    }
-
-    private func holders(of row: CustomStoreRow, _ stored: CustomStoreRow?, _ unique: UniqueColumns) throws -> [CustomStoreRow] {
-        var parameters = ParameterList()
-        var tests: [String] = []
-        for (name, column) in zip(unique.names, unique.columns) {
-            let type = unique.table.column(name, of: unique.entity.name)?.type.sql ?? "text"
-            let attribute = try layout.model.entity(named: row.object.entityName).property(named: name)
-            let text: String? = if attribute.isAttribute {
-                try ColumnValue.text(of: row.values[name] ?? stored?.values[name] ?? .null, attribute.attributeType)
-            } else {
-                (row.destinations[name] ?? stored?.destinations[name]).map { String($0.key) }
-            }
-            guard let text else { return [] }
-            tests.append("t.\(column) = \(parameters.add(text, as: type))")
-        }
-        let names = SQLText.array(unique.entity.concreteDescendants.map { $0.name as String? })
-        tests.append("t._entity = ANY(\(parameters.add(names, as: "text[]")))")
-        let reader = RowReader(unique.table, layout)
-        return try reader.rows(
-            connection.execute(
-                Statement(
-                    "SELECT \(reader.columns()) FROM \(unique.table.name) t WHERE \(tests.joined(separator: " AND "))", parameters.values)))
+extension StoreLayout {
+    /// Notifies other processes of a save. It does not wait for the disk of the server: a notification need not survive a crash.
+    func notification(_ source: UUID) -> Statement {
+        Statement("SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", [channel, source.uuidString])
     }
 }
 #endif

@@ -13,11 +13,23 @@ struct SaveStatements {
     private let changes: CustomStoreChanges
     private let layout: StoreLayout
     private(set) var locks: [Lock] = []
+    /// Lock the objects to which the save refers, and fail with a division by zero if one of them does not exist.
+    private(set) var references: [Statement] = []
     private(set) var writes: [Statement] = []
+    private let referenced: SaveReferences
 
     init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
         self.changes = changes
         self.layout = layout
+        referenced = try SaveReferences(changes, layout)
+        references = try byTable(referenced.destinations).map { table, keys in
+            // The rows are locked until the end of the transaction, so that no other process deletes them meanwhile. Changes of them do not wait.
+            Statement(
+                """
+                SELECT 1 / (count(*) = $2::bigint)::int FROM \
+                (SELECT FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR KEY SHARE) AS r
+                """, [SQLText.array(keys: keys.map(\.key)), String(keys.count)])
+        }
         try addLocks()
         try addDeletes()
         try addUpdates()
@@ -25,34 +37,53 @@ struct SaveStatements {
         try addMembers()
     }
 
-    /// The statements that record the save for other processes and notify these.
-    func record(_ token: UUID, source: UUID) -> [Statement] {
+    /// The statement that records the save for other processes.
+    func record(_ token: UUID, source: UUID) -> Statement {
         let members = changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
         let changed = Set(changes.inserted.map(\.object) + changes.updated.map(\.object) + members).subtracting(changes.deleted)
-        let insert = Statement(
+        return Statement(
             "INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) VALUES ($1, $2, $3, $4, $5, $6)",
             [
                 token.uuidString, source.uuidString, changes.author.map(ColumnValue.escaped), changes.contextName.map(ColumnValue.escaped),
                 KeyList.text(changed), KeyList.text(changes.deleted),
             ])
-        return [insert, Statement("SELECT pg_notify($1, $2)", [layout.channel, source.uuidString])]
     }
 
     // MARK: Versions
 
-    /// Locks rows in the order of their keys, so that two saves wait for each other in one direction.
+    /// Locks rows in the order of their keys, so that two saves wait for each other in one direction. Only a lock of deleted rows makes saves wait that refer
+    /// to them.
     private mutating func addLocks() throws {
+        let deleted = Set(changes.deleted)
         for (table, keys) in try byTable(Array(changes.versions.keys)) {
-            let sql = "SELECT _id, _version FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR UPDATE"
-            locks.append(Lock(statement: Statement(sql, [SQLText.array(keys: keys.map(\.key))]), keys: keys))
+            for (keys, mode) in [(keys.filter(deleted.contains), "UPDATE"), (keys.filter { !deleted.contains($0) }, "NO KEY UPDATE")] where !keys.isEmpty {
+                let sql = "SELECT _id, _version FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR \(mode)"
+                locks.append(Lock(statement: Statement(sql, [SQLText.array(keys: keys.map(\.key))]), keys: keys))
+            }
         }
+        locks += referenced.referring(toDeleted: changes).map { Lock(statement: $0, keys: []) }
+    }
+
+    /// The conflict of a save that refers to objects which no longer exist; nil if they all exist.
+    func missingReferences(reading read: ([CustomStoreKey]) throws -> [CustomStoreRow]) throws -> CustomStoreConflict? {
+        if referenced.destinations.isEmpty { return nil }
+        let present = Set(try read(referenced.destinations).map(\.object.key))
+        let missing = referenced.destinations.filter { !present.contains($0.key) }
+        return missing.isEmpty ? nil : CustomStoreConflict(deleted: missing)
     }
 
     /// The conflict of rows with other versions than those on which the save is based; nil if there are none.
     func conflict(_ results: [QueryResult], _ read: ([CustomStoreKey]) throws -> [CustomStoreRow]) throws -> CustomStoreConflict? {
         var changed: [CustomStoreKey] = []
         var deleted: [CustomStoreKey] = []
+        var referring: [CustomStoreKey] = []
         for (lock, result) in zip(locks, results) {
+            if lock.keys.isEmpty {
+                referring += (0 ..< result.rowCount).compactMap { row in
+                    result[row, 0].flatMap(UInt64.init).map { CustomStoreKey(result[row, 1] ?? "", $0) }
+                }
+                continue
+            }
             var versions: [UInt64: UInt64] = [:]
             for row in 0 ..< result.rowCount {
                 if let key = result[row, 0].flatMap(UInt64.init) { versions[key] = result[row, 1].flatMap(UInt64.init) }
@@ -61,8 +92,9 @@ struct SaveStatements {
                 if versions[key.key] == nil { deleted.append(key) } else { changed.append(key) }
             }
         }
-        if changed.isEmpty && deleted.isEmpty { return nil }
-        return CustomStoreConflict(rows: changed.isEmpty ? [] : try read(changed), deleted: deleted)
+        if changed.isEmpty && deleted.isEmpty && referring.isEmpty { return nil }
+        let rows = changed.isEmpty && referring.isEmpty ? [] : try read(Array(Set(changed + referring)))
+        return CustomStoreConflict(rows: rows, deleted: deleted, referring: referring)
     }
 
     private func byTable(_ objects: [CustomStoreKey]) throws -> [(TableLayout, [CustomStoreKey])] {
@@ -164,11 +196,19 @@ struct SaveStatements {
                     WHERE j.source = u.source AND j.target = u.target
                     """, pairs.parameters))
         }
-        for (name, pairs) in added.sorted(by: { $0.key < $1.key }) {
+        for join in layout.joins {
+            guard let pairs = added[join.name] else { continue }
+            let (source, target) = (
+                try layout.table(of: join.relationship.entity.name), try layout.table(of: join.relationship.destinationEntity?.name ?? "")
+            )
+            // As in Hornbeam's own stores, an object that another process has deleted does not become a member.
             writes.append(
                 Statement(
-                    "INSERT INTO \(name) (source, target) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING",
-                    pairs.parameters))
+                    """
+                    INSERT INTO \(join.name) (source, target) SELECT u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    JOIN (SELECT _id FROM \(source.name) WHERE _id = ANY($1::bigint[]) FOR KEY SHARE) AS s ON s._id = u.source \
+                    JOIN (SELECT _id FROM \(target.name) WHERE _id = ANY($2::bigint[]) FOR KEY SHARE) AS t ON t._id = u.target ON CONFLICT DO NOTHING
+                    """, pairs.parameters))
         }
         for change in changes.members { try setPlaces(change) }
     }

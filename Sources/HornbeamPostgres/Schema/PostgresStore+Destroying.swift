@@ -12,7 +12,7 @@ extension PostgresStore {
         pool.preparation.withLock { $0 = nil }
         pool.open()
         defer { pool.close() }
-        try translated { try pool.withConnection(destroy) }
+        try translated { try pool.withConnection(until: pool.options.deadline, destroy) }
     }
 
     private func destroy(_ connection: Connection) throws {

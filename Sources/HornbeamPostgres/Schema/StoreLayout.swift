@@ -123,7 +123,11 @@ struct StoreLayout: Sendable {
             guard unique.coversTable else {
                 // Rows of other entities in the table have the columns too.
                 let names = unique.entity.concreteDescendants.map { SQLText.literal($0.name) }.joined(separator: ", ")
-                return "CREATE UNIQUE INDEX ON \(unique.table.name) (\(columns)) WHERE _entity IN (\(names))"
+                let elements = unique.columns.map { "\($0) WITH =" }.joined(separator: ", ")
+                return """
+                    ALTER TABLE \(unique.table.name) ADD EXCLUDE USING btree (\(elements)) WHERE (_entity IN (\(names))) \
+                    DEFERRABLE INITIALLY DEFERRED
+                    """
             }
             // Deferred, so that objects can exchange their values in one save.
             return "ALTER TABLE \(unique.table.name) ADD UNIQUE (\(columns)) DEFERRABLE INITIALLY DEFERRED"

@@ -11,7 +11,7 @@ extension Store {
         guard isQuerying, let backing, !change.isEmpty else { return nil }
         var forwarding = BatchForwarding(self, transaction, try snapshot())
         let changes = try forwarding.changes(change)
-        try backing.custom.save(changes)
+        do { try backing.custom.save(changes) } catch let doubt as CustomStoreDoubt { throw doubt.error }
         return changes
     }
 
@@ -25,6 +25,7 @@ extension Store {
             let result: Result? = try backing.saving {
                 do { return try body() } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
+                    // The batch then reads the newest rows, also those that refer to objects which it deletes.
                     return nil
                 }
             }

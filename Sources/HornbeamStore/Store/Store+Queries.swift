@@ -86,7 +86,8 @@ extension Store {
     package func loadRelated(to owners: [ObjectReference], by relationship: PropertyDescription) throws -> Bool {
         guard let backing, let querying = backing.querying, let first = owners.first else { return false }
         guard relationship.isToMany else {
-            let missing = try missingDestinations(of: owners, model.entities[Int(first.entityIndex)], relationship)
+            let entity = model.entities[Int(first.entityIndex)]
+            let missing = try destinations(of: owners, entity, relationship, onlyMissing: !backing.readsOneState)
             if !missing.isEmpty { try reload(missing) }
             return !missing.isEmpty
         }
@@ -94,8 +95,10 @@ extension Store {
         if unread.isEmpty { return false }
         do {
             let keys = unread.map(customKey)
-            let given = try backing.reading({ _ in try querying.members(of: keys, relationship: relationship.name) }) { try cacheMembers($0) }
-            try reloadMembers(of: relationship, owners: unread, except: given)
+            try backing.readingOneState {
+                let given = try backing.reading({ _ in try querying.members(of: keys, relationship: relationship.name) }) { try cacheMembers($0) }
+                try reloadMembers(of: relationship, owners: unread, except: given)
+            }
         } catch {
             backing.forgetMembers()
             throw error
@@ -103,35 +106,35 @@ extension Store {
         return true
     }
 
-    /// The destinations of a to-one relationship whose rows are not cached.
-    private func missingDestinations(
-        of owners: [ObjectReference], _ entity: EntityDescription, _ relationship: PropertyDescription
+    /// The destinations of a to-one relationship; only those whose rows are not cached, or also those whose cached rows may have another state than the owners.
+    private func destinations(
+        of owners: [ObjectReference], _ entity: EntityDescription, _ relationship: PropertyDescription, onlyMissing: Bool
     ) throws -> [ObjectReference] {
         let snapshot = try snapshot()
-        var missing: Set<ObjectReference> = []
+        var found: Set<ObjectReference> = []
         for owner in owners {
             var hint = RowHint()
             guard case .some(.some(let target)) = try snapshot.toOne(of: relationship, entity, owner.key, &hint) else { continue }
-            if try !snapshot.exists(model.entities[Int(target.entityIndex)], target.key) { missing.insert(target) }
+            if try !onlyMissing || !snapshot.exists(model.entities[Int(target.entityIndex)], target.key) { found.insert(target) }
         }
-        return missing.sorted { $0.key < $1.key }
+        return found.sorted { $0.key < $1.key }
     }
+
+    /// Runs a body whose reads of a querying store are from one committed state, such as a fetch with prefetching.
+    package func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try backing?.readingOneState(body) ?? body() }
 
     // MARK: Changes of other processes
 
     /// Caches the rows that other processes save, and publishes them like saves of this process.
     func observeExternalChanges() throws {
-        try backing?.querying?.observeChanges { [weak self] changes in
-            // An error is ignored here: the next fetch reads the rows, and reports it.
-            try? self?.read(changes)
-        }
+        try backing?.querying?.observeChanges { [weak self] in try self?.read($0) }
     }
 
     private func read(_ changes: ExternalChanges) throws {
         guard let backing else { return }
         backing.forgetMembers()
         let changed = Array(Set(changes.changed).subtracting(changes.deleted))
-        try backing.reading({ try $0.rows(for: .objects(changed)) }) { rows in
+        try backing.readingNewest({ try $0.rows(for: .objects(changed)) }) { rows in
             let present = Set(rows.map(\.object.key))
             let gone = changes.deleted + changed.filter { !present.contains($0.key) }
             try updateCache(rows, without: try gone.map(reference))

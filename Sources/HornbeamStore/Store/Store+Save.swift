@@ -12,6 +12,8 @@ package struct InDoubtSave: Error {
     package var isCommitted = false
     /// The participants of the two-phase commit.
     package var participants: [UUID] = []
+    /// The save of a querying store.
+    var querying: QueryingDoubt?
     /// The error that the caller of the save receives.
     package var error: HornbeamError
 }
@@ -91,6 +93,9 @@ extension Store {
                     return result
                 } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
+                    try requireReferences(changes, conflict)
+                } catch let doubt as CustomStoreDoubt {
+                    throw InDoubtSave(store: self, transaction: 0, querying: QueryingDoubt(doubt.token, CustomStoreChanges(changes, self)), error: doubt.error)
                 }
             }
             throw refusedTooOften

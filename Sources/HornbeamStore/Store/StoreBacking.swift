@@ -20,8 +20,10 @@ package final class StoreBacking: Sendable {
     let querying: (any QueryingStore)?
     /// Of a querying store: the versions of the cached rows, by key.
     private let versions = Guarded<[UInt64: UInt64]>([:])
-    /// Of a querying store: the number of saves of this process. Changed under `turn`.
+    /// Of a querying store: the number of saves of this process, and of announced saves of others. Changed under `turn`.
     private let saveCount = Atomic<Int>(0)
+    /// The threads that read several times from one state.
+    let oneState = PerThread<OneState>()
 
     package init(_ custom: any CustomStore) {
         self.custom = custom
@@ -44,12 +46,13 @@ package final class StoreBacking: Sendable {
     // MARK: Querying stores
 
     /// The number of reads that may overlap with saves, before a read makes saves wait.
-    private static let overlappingReadsMax = 4
+    static let overlappingReadsMax = 4
 
     /// Reads from the custom store, and passes the result to `take`, which changes the cache. Of a querying store, no save of this process
     /// comes between the two, so the cache does not return to rows that a save has replaced.
     func reading<Found, Result>(_ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result) throws -> Result {
         guard querying != nil else { return try take(call(ask)) }
+        if let state = oneState.current { return try reading(in: state, ask, take) }
         for _ in 0 ..< Self.overlappingReadsMax {
             let before = saveCount.load(ordering: .acquiring)
             let found = try ask(custom)
@@ -59,6 +62,14 @@ package final class StoreBacking: Sendable {
         return try turn.withLock { try take(ask(custom)) }
     }
 
+    /// Like `reading`, for the newest rows of objects that other processes have saved. Reads that overlap with it are repeated.
+    func readingNewest<Found>(_ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Void) throws {
+        try reading(ask) { found in
+            try take(found)
+            saveCount.add(1, ordering: .releasing)
+        }
+    }
+
     /// Runs a save. No rows are read into the cache meanwhile.
     func saving<Result>(_ body: () throws -> Result) throws -> Result {
         try turn.withLock {
@@ -66,6 +77,12 @@ package final class StoreBacking: Sendable {
             return try body()
         }
     }
+
+    /// The number of saves that have ended.
+    var savesEnded: Int { saveCount.load(ordering: .acquiring) }
+
+    /// Runs a body while no save runs.
+    func withTurn<Result>(_ body: () throws -> Result) throws -> Result { try turn.withLock { try body() } }
 
     /// The versions of the cached rows of some objects.
     func versions(of objects: [CustomStoreKey]) -> [CustomStoreKey: UInt64] {
@@ -138,14 +155,16 @@ extension Store {
     package func load(_ fetch: ValidatedFetch) throws -> Set<UInt64> {
         guard let backing, isIncremental else { return [] }
         let request = isQuerying ? fetch.request.withoutWindow : fetch.request
-        let given = try backing.reading({ try $0.rows(for: .fetch(request)) }) { rows in
-            try updateCache(rows)
-            return Set(rows.map(\.object.key))
+        return try backing.readingOneState {
+            let given = try backing.reading({ try $0.rows(for: .fetch(request)) }) { rows in
+                try updateCache(rows)
+                return Set(rows.map(\.object.key))
+            }
+            guard request.window.isWhole else { return [] }
+            let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
+            if !doubtful.isEmpty { try reload(doubtful) }
+            return isQuerying ? Set(doubtful.map(\.key)) : []
         }
-        guard request.window.isWhole else { return [] }
-        let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
-        if !doubtful.isEmpty { try reload(doubtful) }
-        return isQuerying ? Set(doubtful.map(\.key)) : []
     }
 
     /// Loads one row; false when the custom store has none.
@@ -160,8 +179,10 @@ extension Store {
         guard let backing, isIncremental, backing.isFirstLoad(for: relationship.name, of: owner.key) else { return false }
         let key = customKey(owner)
         do {
-            let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
-            if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
+            try backing.readingOneState {
+                let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
+                if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
+            }
         } catch {
             backing.forgetMembers()
             throw error

@@ -11,12 +11,12 @@ final class AnsweringDatabase: Sendable {
 
     let identifier = UUID()
     private let content = Mutex(Content())
-    private let observers = Mutex<[UUID: @Sendable (ExternalChanges) -> Void]>([:])
+    private let observers = Mutex<[UUID: @Sendable (ExternalChanges) throws -> Void]>([:])
 
-    func observe(_ handler: @escaping @Sendable (ExternalChanges) -> Void, for store: UUID) { observers.withLock { $0[store] = handler } }
+    func observe(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void, for store: UUID) { observers.withLock { $0[store] = handler } }
 
-    func notify(_ changes: ExternalChanges, except store: UUID) {
-        for handler in observers.withLock({ observers in observers.filter { $0.key != store }.map(\.value) }) { handler(changes) }
+    func notify(_ changes: ExternalChanges, except store: UUID) throws {
+        for handler in observers.withLock({ observers in observers.filter { $0.key != store }.map(\.value) }) { try handler(changes) }
     }
 
     func read<Result: Sendable>(_ body: (Content) throws -> Result) rethrows -> Result { try content.withLock { try body($0) } }
@@ -47,7 +47,7 @@ final class AnsweringStore: QueryingStore {
     /// The same database, used by another process.
     convenience init(sharing other: AnsweringStore, announces: Bool = false) { self.init(other.database, announces: announces) }
 
-    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) -> Void) throws {
+    func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         if announces { database.observe(handler, for: ownIdentifier) }
     }
 
@@ -175,7 +175,7 @@ final class AnsweringStore: QueryingStore {
             for row in changes.updated { content.rows[row.object.key]?.version = (changes.versions[row.object] ?? 0) + 1 }
         }
         let changed = changes.inserted.map(\.object) + changes.updated.map(\.object) + changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
-        database.notify(ExternalChanges(changed: changed, deleted: changes.deleted), except: ownIdentifier)
+        try database.notify(ExternalChanges(changed: changed, deleted: changes.deleted), except: ownIdentifier)
     }
 
     private func check(_ changes: CustomStoreChanges, _ content: AnsweringDatabase.Content) throws {

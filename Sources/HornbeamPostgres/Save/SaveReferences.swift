@@ -1,0 +1,51 @@
+#if Postgres
+internal import HornbeamModel
+
+/// The objects to which a save refers, and the columns that may refer to the objects that it deletes.
+///
+/// Only relationships whose inverse has a delete rule that removes references are checked. As in Hornbeam's own stores, others may refer to objects that do
+/// not exist.
+struct SaveReferences {
+    /// Objects that are not written by the save, without duplicates.
+    private(set) var destinations: [CustomStoreKey] = []
+    private let layout: StoreLayout
+
+    init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        self.layout = layout
+        let own = Set(changes.inserted.map(\.object)).union(changes.versions.keys)
+        var found: Set<CustomStoreKey> = []
+        for row in changes.inserted + changes.updated where !row.destinations.isEmpty {
+            let entity = try layout.model.entity(named: row.object.entityName)
+            for (name, destination) in row.destinations where !own.contains(destination) {
+                if let property = entity.relationshipsByName[name], Self.isChecked(property) { found.insert(destination) }
+            }
+        }
+        destinations = found.sorted { $0.key < $1.key }
+    }
+
+    private static func isChecked(_ relationship: PropertyDescription) -> Bool {
+        relationship.inverse.map { $0.deleteRule != .noAction } ?? false
+    }
+
+    /// Statements that find objects outside the save that refer to deleted objects.
+    func referring(toDeleted changes: CustomStoreChanges) -> [Statement] {
+        if changes.deleted.isEmpty { return [] }
+        let deleted = SQLText.array(keys: changes.deleted.map(\.key))
+        let own = SQLText.array(keys: (changes.deleted + changes.updated.map(\.object)).map(\.key))
+        let roots = Set(changes.deleted.compactMap { try? layout.table(of: $0.entityName).name })
+        return layout.tables.flatMap { table in
+            table.columns.filter { column in
+                guard column.property.isRelationship, Self.isChecked(column.property) else { return false }
+                return (try? layout.table(of: column.property.destinationEntity?.name ?? "").name).map(roots.contains) ?? false
+            }.map { column in
+                Statement(
+                    "SELECT _id, _entity FROM \(table.name) WHERE \(column.name) = ANY($1::bigint[]) AND NOT _id = ANY($2::bigint[]) LIMIT \(Self.reportedMax)",
+                    [deleted, own])
+            }
+        }
+    }
+
+    /// An error names at most so many objects of a relationship.
+    private static let reportedMax = 100
+}
+#endif

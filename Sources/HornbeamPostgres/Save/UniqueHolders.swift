@@ -1,0 +1,56 @@
+#if Postgres
+internal import HornbeamModel
+
+/// The rows that have unique values of new or changed objects.
+struct UniqueHolders {
+    private let changes: CustomStoreChanges
+    private let layout: StoreLayout
+    private let connection: Connection
+
+    init(_ changes: CustomStoreChanges, _ layout: StoreLayout, _ connection: Connection) {
+        self.changes = changes
+        self.layout = layout
+        self.connection = connection
+    }
+
+    func rows() throws -> [CustomStoreRow] {
+        let own = Set((changes.updated.map(\.object) + changes.deleted).map(\.key))
+        let current = try StoreReader(layout, connection).rows(of: changes.updated.map(\.object))
+        let stored = Dictionary(current.map { ($0.object, $0) }) { first, _ in first }
+        var found: [CustomStoreKey: CustomStoreRow] = [:]
+        for unique in layout.uniques {
+            for row in changes.inserted + changes.updated where try isKind(row.object, unique.entity) {
+                for holder in try holders(of: row, stored[row.object], unique) where !own.contains(holder.object.key) { found[holder.object] = holder }
+            }
+        }
+        return found.values.sorted { $0.object.key < $1.object.key }
+    }
+
+    private func isKind(_ object: CustomStoreKey, _ entity: EntityDescription) throws -> Bool {
+        try layout.model.entity(named: object.entityName).isKind(of: entity)
+    }
+
+    private func holders(of row: CustomStoreRow, _ stored: CustomStoreRow?, _ unique: UniqueColumns) throws -> [CustomStoreRow] {
+        var parameters = ParameterList()
+        var tests: [String] = []
+        for (name, column) in zip(unique.names, unique.columns) {
+            let type = unique.table.column(name, of: unique.entity.name)?.type.sql ?? "text"
+            let attribute = try layout.model.entity(named: row.object.entityName).property(named: name)
+            let text: String? = if attribute.isAttribute {
+                try ColumnValue.text(of: row.values[name] ?? stored?.values[name] ?? .null, attribute.attributeType)
+            } else {
+                (row.destinations[name] ?? stored?.destinations[name]).map { String($0.key) }
+            }
+            guard let text else { return [] }
+            tests.append("t.\(column) = \(parameters.add(text, as: type))")
+        }
+        let names = SQLText.array(unique.entity.concreteDescendants.map { $0.name as String? })
+        tests.append("t._entity = ANY(\(parameters.add(names, as: "text[]")))")
+        let reader = RowReader(unique.table, layout)
+        return try reader.rows(
+            connection.execute(
+                Statement(
+                    "SELECT \(reader.columns()) FROM \(unique.table.name) t WHERE \(tests.joined(separator: " AND "))", parameters.values)))
+    }
+}
+#endif

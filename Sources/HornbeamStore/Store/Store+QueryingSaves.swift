@@ -1,0 +1,51 @@
+internal import Foundation
+internal import HornbeamModel
+
+// Saves of a querying store whose outcome is unknown, or that it refuses because of references.
+
+/// A save of a querying store with an unknown outcome.
+struct QueryingDoubt {
+    let token: UUID
+    /// The objects that the save has changed or deleted.
+    let objects: [CustomStoreKey]
+
+    init(_ token: UUID, _ changes: CustomStoreChanges) {
+        self.token = token
+        objects = (changes.inserted + changes.updated).map(\.object) + changes.deleted + changes.members.map(\.owner)
+    }
+}
+
+extension Store {
+    /// The outcome of a save of the querying store. Of a save that was written, the cache receives the rows.
+    ///
+    /// - Throws: The error of the store while it cannot be reached.
+    func outcome(of doubt: QueryingDoubt) throws -> SaveOutcome {
+        guard let backing, let querying = backing.querying, try querying.wasSaved(doubt.token) else { return .dropped }
+        backing.forgetMembers()
+        try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { rows in
+            let present = Set(rows.map(\.object.key))
+            try updateCache(rows, without: try doubt.objects.filter { !present.contains($0.key) }.map(reference))
+        }
+        return .kept
+    }
+
+    /// Throws if the store has refused a save because of references from or to deleted objects. The cache, and the contexts after they merge, then have the
+    /// newest objects.
+    func requireReferences(_ changes: ChangeSet, _ conflict: CustomStoreConflict) throws {
+        let own = Set((changes.updates.map(\.key) + changes.deletes.map(\.key) + changes.checks.map(\.key)))
+        let missing = conflict.deleted.filter { !own.contains($0.key) }
+        if let first = missing.first {
+            throw HornbeamError(
+                .objectNotFound,
+                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and save again.",
+                entity: first.entityName, objectIDs: try missing.map { objectID(try reference($0)) })
+        }
+        if let first = conflict.referring.first {
+            throw HornbeamError(
+                .mergeConflict,
+                "The save deletes an object to which an object of \(first.entityName) has been made to refer meanwhile. Nothing was written. Roll back, and "
+                    + "delete it again.",
+                entity: first.entityName, objectIDs: try conflict.referring.map { objectID(try reference($0)) })
+        }
+    }
+}
