@@ -30,7 +30,7 @@ import Testing
             "HornbeamLists", "HornbeamPostgres",
         ]),
         "CrashHarness": system.union([
-            "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",
+            "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamPostgres",
         ]),
         "Examples": system.union(["Hornbeam", "HornbeamLists"]),
         "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "HornbeamPostgres", "CSQLite", "CLMDB", "CPostgres"]),
