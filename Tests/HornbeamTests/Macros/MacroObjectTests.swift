@@ -46,7 +46,7 @@ import Testing
             return try context.count(MacroAuthor.self)
         }
         #expect(count == 7)
-        #expect(try await container.read { try $0.fetch(MacroAuthor.self).map(\.name).sorted() } == ["a", "b", "c", "d", "e", "f", "g"])
+        #expect(try await container.performBackgroundTask { try $0.fetch(MacroAuthor.self).map(\.name).sorted() } == ["a", "b", "c", "d", "e", "f", "g"])
     }
 
     @Test("ATT-4: initial values that are calls are made for each object", arguments: Setting.contexts)

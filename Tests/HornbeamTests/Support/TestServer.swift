@@ -34,11 +34,14 @@ enum ServerLimit: String, CaseIterable {
     case generations = "query generations"
     case severalStores = "saves over several stores"
     case history = "history"
+    case sharedDescriptions = "a description in two containers"
+    case moving = "moving stores"
 
     /// The error that the caller receives.
     var code: HornbeamError.Code {
         switch self {
-        case .generations, .severalStores, .history: .unsupportedRequest
+        case .generations, .severalStores, .history, .moving: .unsupportedRequest
+        case .sharedDescriptions: .storeInUse
         }
     }
 }
