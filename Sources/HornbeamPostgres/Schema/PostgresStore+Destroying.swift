@@ -1,6 +1,7 @@
 #if Postgres
 internal import Foundation
-public import HornbeamModel
+internal import HornbeamModel
+internal import HornbeamThreads
 
 extension PostgresStore {
     /// Deletes the tables of the store. The schema and other tables in it stay.

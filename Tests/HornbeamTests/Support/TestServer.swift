@@ -33,14 +33,14 @@ final class ServerUse: @unchecked Sendable {  // a test case uses it in its own 
 enum ServerLimit: String, CaseIterable {
     case generations = "query generations"
     case severalStores = "saves over several stores"
-    case history = "history"
     case sharedDescriptions = "a description in two containers"
     case moving = "moving stores"
+    case upkeep = "check, compaction, space, backup and packing"
 
     /// The error that the caller receives.
     var code: HornbeamError.Code {
         switch self {
-        case .generations, .severalStores, .history, .moving: .unsupportedRequest
+        case .generations, .severalStores, .moving, .upkeep: .unsupportedRequest
         case .sharedDescriptions: .storeInUse
         }
     }
