@@ -82,11 +82,15 @@ let package = Package(
             name: "HornbeamTool",
             dependencies: [
                 "CLZ4", "Hornbeam", "HornbeamLists", "HornbeamGenerator", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
+                .target(name: "HornbeamPostgres", condition: .when(traits: ["Postgres"])),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "CrashHarness",
-            dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamSimulation", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
+            dependencies: [
+                "HornbeamEngine", "HornbeamModel", "HornbeamSimulation", "HornbeamStore", "Hornbeam", "HornbeamThreads",
+                .target(name: "HornbeamPostgres", condition: .when(traits: ["Postgres"])),
+            ],
             swiftSettings: strict),
         .executableTarget(name: "Examples", dependencies: ["Hornbeam", "HornbeamLists"], swiftSettings: strict),
         .executableTarget(

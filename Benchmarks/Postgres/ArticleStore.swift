@@ -13,6 +13,8 @@ protocol ArticleStore: AnyObject {
     func group() throws -> UInt64
     /// Reads a page of 50 articles in the order of their words, their writers and remarks. Returns a number that depends on all of them.
     func page(_ number: Int) throws -> UInt64
+    /// Adds words to the articles before a year with one batch. Returns their number.
+    func add(words: Int, before year: Int) throws -> Int
     func close() throws
 }
 #endif

@@ -98,6 +98,15 @@ final class GraphArticles: ArticleStore {
         }
     }
 
+    func add(words: Int, before year: Int) throws -> Int {
+        try container.performAndWait { context in
+            var request = BatchUpdateRequest(Article.self, predicate: Article.year < year)
+            try request.set(Article.words, to: FetchExpression(format: "words + \(words)"))
+            request.resultType = .count
+            return try context.execute(request).count
+        }
+    }
+
     func close() throws { try container.close() }
 }
 #endif

@@ -21,6 +21,7 @@ final class LibpqArticles: ArticleStore {
         try connection.prepare("count", "SELECT count(*) FROM \(table) WHERE strpos(title, $1) > 0 AND rating < $2")
         try connection.prepare("group", "SELECT year, count(*), max(words) FROM \(table) GROUP BY year ORDER BY year")
         try connection.prepare("page", "SELECT \(columns), writer FROM \(table) ORDER BY words, uid COLLATE \"C\" LIMIT $1 OFFSET $2")
+        try connection.prepare("words", "UPDATE \(table) SET words = words + $1, _version = _version + 1 WHERE year < $2")
         try connection.prepare("writers", "SELECT _id, name FROM \"\(schema)\".\"Writer\" WHERE _id = ANY($1::bigint[])")
         try connection.prepare("remarks", "SELECT _id, text, article FROM \"\(schema)\".\"Remark\" WHERE article = ANY($1::bigint[])")
     }
@@ -75,6 +76,8 @@ final class LibpqArticles: ArticleStore {
             return sum &* 31 &+ article.values.digest &+ UInt64(names[article.writer]?.utf8.count ?? 0) &+ UInt64(length)
         }
     }
+
+    func add(words: Int, before year: Int) throws -> Int { try connection.execute("words", [String(words), String(year)]).affected }
 
     private static func array(_ keys: [Int]) -> String { "{" + Set(keys).map(String.init).joined(separator: ",") + "}" }
 

@@ -63,6 +63,9 @@ final class LibpqResult {
 
     deinit { PQclear(handle) }
 
+    /// The number of rows that an update has changed.
+    var affected: Int { strtol(PQcmdTuples(handle), nil, 10) }
+
     func text(_ row: Int, _ column: Int) -> String {
         let length = Int(PQgetlength(handle, Int32(row), Int32(column)))
         let start = UnsafeRawPointer(PQgetvalue(handle, Int32(row), Int32(column)))

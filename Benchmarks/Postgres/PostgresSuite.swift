@@ -16,6 +16,8 @@ struct PostgresSuite {
         Row(id: "P3w", title: "… that the process has read before", unit: "ms", goal: .atMost(1.3, .libpq)),
         Row(id: "P4", title: "count with two conditions, 100,000 objects", unit: "ms", goal: .atMost(1.1, .libpq)),
         Row(id: "P5", title: "groups with counts and maxima, 100,000 objects", unit: "ms", goal: .atMost(1.1, .libpq)),
+        Row(id: "P6", title: "batch update of 10,000 objects", unit: "ms", goal: .atMost(1.1, .libpq)),
+        Row(id: "P6c", title: "… whose rows the process has read before", unit: "ms", goal: .atMost(1.1, .libpq)),
         Row(id: "P7", title: "page of 50 with two relationships prefetched", unit: "ms"),
     ] + groups.map { id, count in Row(id: id, title: "\(count) processes save one object each, all together", unit: "saves/s") }
 
@@ -49,6 +51,7 @@ struct PostgresSuite {
             let contestants: [(Contestant, any ArticleStore)] = [(.hornbeam, graph), (.libpq, rival)]
             try read(repetition.isMultiple(of: 2) ? contestants : contestants.reversed(), graph, &results)
             try save(contestants, "saved", ["P1", "P2"], &results)
+            try update(contestants, graph, &results)
             for store in contestants { try store.1.close() }
             let unsafe = server + " options='-c synchronous_commit=off'"
             let relaxed: [(Contestant, any ArticleStore)] = [
@@ -83,23 +86,25 @@ struct PostgresSuite {
         case "P2": try graph.save((0 ..< 1_000).map { ArticleValues("profile \(number)", $0) })
         case "P4": _ = try graph.count("subject 7", rating: 9.5)
         case "P5": _ = try graph.group()
+        case "P6": _ = try graph.add(words: 1, before: Self.year)
         case "P7": _ = try graph.page(number % 100)
-        default: _ = try graph.fetch(before: ArticleValues.years.lowerBound + ArticleValues.years.count / 10)
+        default: _ = try graph.fetch(before: Self.year)
         }
     }
+
+    /// A tenth of the articles are before this year.
+    private static let year = ArticleValues.years.lowerBound + ArticleValues.years.count / 10
 
     // MARK: Reading
 
     private func read(_ contestants: [(Contestant, any ArticleStore)], _ graph: GraphArticles, _ results: inout Results) throws {
-        // A tenth of the years.
-        let year = ArticleValues.years.lowerBound + ArticleValues.years.count / 10
         for look in 0 ..< looks {
             for (who, store) in contestants {
                 if who == .hornbeam { try graph.reopen() }
                 // Connects, and reads other rows.
                 _ = try store.page(look)
                 for id in ["P3", "P3w"] {
-                    try measure(id, who, &results) { try store.fetch(before: year) }
+                    try measure(id, who, &results) { try store.fetch(before: Self.year) }
                 }
                 try measure("P4", who, &results) { UInt64(try store.count("subject 7", rating: 9.5)) }
                 try measure("P5", who, &results) { try store.group() }
@@ -114,6 +119,21 @@ struct PostgresSuite {
         let (seconds, sum) = try timed(body)
         results.add(id, who, seconds * 1e3)
         results.check(check ?? id, who, sum)
+    }
+
+    // MARK: Batches
+
+    private func update(_ contestants: [(Contestant, any ArticleStore)], _ graph: GraphArticles, _ results: inout Results) throws {
+        for _ in 0 ..< looks {
+            for (who, store) in contestants {
+                if who == .hornbeam { try graph.reopen() }
+                // Connects, and reads other rows.
+                _ = try store.page(0)
+                try measure("P6", who, &results) { UInt64(try store.add(words: 1, before: Self.year)) }
+                _ = try store.fetch(before: Self.year)
+                try measure("P6c", who, &results) { UInt64(try store.add(words: 1, before: Self.year)) }
+            }
+        }
     }
 
     // MARK: Saving

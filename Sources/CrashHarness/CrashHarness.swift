@@ -7,7 +7,7 @@ import Foundation
         [
             SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, HostileMode.self, KillMode.self, ProcessesMode.self,
             DocumentMode.self, SchedulesMode.self, DifferentialMode.self, FuzzMode.self, StressMode.self, SoakMode.self, ReleaseMode.self,
-        ]
+        ] + ServerStores.modes
     }
 
     static func main() {
@@ -28,6 +28,7 @@ import Foundation
             case DocumentChild.command: return try DocumentChild(options).run()
             case ProcessesChild.command: return try ProcessesChild(options).run()
             case LedgerChild.command: return try LedgerChild(options).run()
+            case CountersChild.command: return try CountersChild(options).run()
             default: return try perform(mode(options.command), options, words)
             }
             return 0

@@ -19,7 +19,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     let pool: ConnectionPool
     /// The transactions in which threads read one state.
     let reads = PerThread<ReadTransaction>()
-    private let schema: String
+    let schema: String
     private let migrates: Bool
     private let altersExistingTables: Bool
     private let defersConstraints: Bool
@@ -118,6 +118,8 @@ public final class PostgresStore: QueryingStore, MigratingStore {
         historyState.withLock { $0.isRecording = opened.recordsHistory }
         state.withLock { state in
             state.layout = layout
+            // The sequence of a store that was destroyed has begun again.
+            state.keys = []
             state.identifier = opened.identifier
             state.metadata = opened.metadata
         }

@@ -27,10 +27,10 @@ import Testing
         "HornbeamPostgres": system.union(["CPostgres", "HornbeamThreads", "HornbeamModel", "Hornbeam"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator", "HornbeamStore", "Hornbeam",
-            "HornbeamLists",
+            "HornbeamLists", "HornbeamPostgres",
         ]),
         "CrashHarness": system.union([
-            "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",
+            "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamPostgres",
         ]),
         "Examples": system.union(["Hornbeam", "HornbeamLists"]),
         "Benchmarks": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel", "Hornbeam", "HornbeamPostgres", "CSQLite", "CLMDB", "CPostgres"]),

@@ -19,6 +19,7 @@ enum StressMode: Mode {
         defer { stack.remove() }
         let tally = try stack.work(seed: seed, threads: threads, steps: steps)
         try stack.judge(tally)
+        try stack.check()
         run.add("saves with conflicts", tally.conflicts)
         run.add("saves refused", tally.refused)
         run.add("increments reported lost", tally.reportedLost)
@@ -37,7 +38,7 @@ enum StressMode: Mode {
 }
 
 /// The sums of what the workers have observed.
-struct StressTally: Sendable {
+struct StressTally: Sendable, Codable {
     /// Acknowledged saves.
     var saves = 0
     /// Saves that threw a conflict.

@@ -15,11 +15,34 @@ struct StressStack {
     let groups: [ManagedObjectID]
 
     init(inMemory: Bool) throws {
-        container = try PersistentContainer(name: "Stress", model: StressModel.model(), classes: StressModel.classes)
         let url = FileManager.default.temporaryDirectory.appending(path: "hornbeam-stress-\(UUID().uuidString)")
-        folder = inMemory ? nil : url
-        container.persistentStoreDescriptions = [inMemory ? .inMemory() : PersistentStoreDescription(url: url)]
+        let container = try Self.container(inMemory ? .inMemory() : PersistentStoreDescription(url: url))
+        try self.init(filling: container, folder: inMemory ? nil : url)
+    }
+
+    /// A store that has its counters already.
+    init(_ description: PersistentStoreDescription) throws {
+        container = try Self.container(description)
+        folder = nil
+        (counters, groups) = try container.performAndWait { context in
+            (
+                try context.fetch(FetchRequest<Counter>(sortedBy: [FetchSort("name")])).map(\.objectID),
+                try context.fetch(FetchRequest<Group>(sortedBy: [FetchSort("name")])).map(\.objectID)
+            )
+        }
+    }
+
+    static func container(_ description: PersistentStoreDescription) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "Stress", model: StressModel.model(), classes: StressModel.classes)
+        container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()
+        return container
+    }
+
+    /// - Parameter container: A container with an empty store.
+    init(filling container: PersistentContainer, folder: URL?) throws {
+        self.container = container
+        self.folder = folder
         (counters, groups) = try container.performAndWait { context in
             let groups = (0..<3).map { number in
                 let group = Group(context: context)
@@ -44,16 +67,12 @@ struct StressStack {
 
     /// Runs the steps on several threads, each with a separate context and a merge policy.
     func work(seed: UInt64, threads: Int, steps: Int) throws -> StressTally {
-        let policies: [MergePolicy] = [
-            .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
-        ]
         let results = Guarded<[Swift.Result<StressTally, any Error>]>([])
         let group = DispatchGroup()
         for number in 0..<threads {
-            let policy = policies[number % policies.count]
             group.enter()
             let thread = Thread { [self] in
-                let result = Swift.Result { try worker(number, policy, seed, steps) }
+                let result = Swift.Result { try worker(number, seed, steps) }
                 results.withLock { $0.append(result) }
                 group.leave()
             }
@@ -66,9 +85,13 @@ struct StressStack {
         return sum
     }
 
-    private func worker(_ number: Int, _ policy: MergePolicy, _ seed: UInt64, _ steps: Int) throws -> StressTally {
+    private static let policies: [MergePolicy] = [
+        .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
+    ]
+
+    func worker(_ number: Int, _ seed: UInt64, _ steps: Int) throws -> StressTally {
         try container.performAndWait { context in
-            context.mergePolicy = policy
+            context.mergePolicy = Self.policies[number % Self.policies.count]
             var worker = StressWorker(self, context, number, seed)
             for _ in 0..<steps { try worker.step() }
             return worker.tally
@@ -99,6 +122,10 @@ struct StressStack {
             let members = try context.fetch(FetchRequest<Group>()).reduce(0) { $0 + $1[Group.counters].count }
             try expect(members == counters.count, "the groups have \(members) members for \(counters.count) counters")
         }
+    }
+
+    /// Checks a store of Hornbeam's own engine.
+    func check() throws {
         let report = try container.openStore().check()
         try expect(report.isSound, "the store is not sound: \(report)")
     }

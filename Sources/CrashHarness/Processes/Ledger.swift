@@ -9,6 +9,8 @@ struct Ledger {
     /// The folder of the stores. It also has a file with the version of the model.
     let folder: URL
     let hasTwoStores: Bool
+    /// The schema on a PostgreSQL server with the rows; nil for stores in the folder.
+    var schema: String?
 
     static let accountCount = 6
     /// The largest difference between the clocks of the processes, in seconds. Below half the age at which history is deleted.
@@ -49,7 +51,8 @@ struct Ledger {
     }
 
     func open(isShared: Bool = true, isReadOnly: Bool = false) throws -> PersistentContainer {
-        try Self.open(urls, version, isShared: isShared, isReadOnly: isReadOnly)
+        guard let schema else { return try Self.open(urls, version, isShared: isShared, isReadOnly: isReadOnly) }
+        return try ServerStores.open(schema, model: Self.model(version))
     }
 
     var urls: [URL] {
@@ -72,9 +75,11 @@ struct Ledger {
     }
 
     /// Verifies the invariants in one state, and returns the tags of all entries.
-    static func verify(_ context: ManagedObjectContext, hasLines: Bool) throws -> Set<String> {
-        try context.setQueryGeneration(from: .current)
-        defer { try? context.setQueryGeneration(from: nil) }
+    ///
+    /// - Parameter isPinned: False for a store without query generations, which no other process changes meanwhile.
+    static func verify(_ context: ManagedObjectContext, hasLines: Bool, isPinned: Bool = true) throws -> Set<String> {
+        if isPinned { try context.setQueryGeneration(from: .current) }
+        defer { if isPinned { try? context.setQueryGeneration(from: nil) } }
         let entries = try context.fetch(FetchRequest<ManagedObject>(entityName: "Entry"))
         var sums: [ManagedObjectID: Int64] = [:]
         var members: [ManagedObjectID: Set<PropertyValue>] = [:]

@@ -16,9 +16,16 @@ final class LedgerTrial {
         ledger = Ledger(folder: folder, hasTwoStores: seed % 4 == 2)
     }
 
+    /// A ledger in a schema of a PostgreSQL server.
+    init(seed: UInt64, folder: URL, schema: String) {
+        self.seed = seed
+        ledger = Ledger(folder: folder, hasTwoStores: false, schema: schema)
+    }
+
     private func role(_ number: Int) -> LedgerChild.Role {
         switch number {
         case 1: .reopens
+        case _ where ledger.schema != nil: .writes
         case 3: .reads
         case 4: .backsUp
         default: .writes
@@ -30,13 +37,19 @@ final class LedgerTrial {
             started += 1
             // With one store, some of the new processes have a newer model. A store takes a version that it never had for a newer one, so
             // it must have each version before there is the next.
-            if started > 3, !ledger.hasTwoStores, Int.random(in: 0..<6) == 0, ledger.isOfNewestVersion, (try? ledger.setVersion(ledger.version + 1)) != nil {
+            if started > 3, !ledger.hasTwoStores, ledger.schema == nil, Int.random(in: 0..<6) == 0, ledger.isOfNewestVersion, (try? ledger.setVersion(ledger.version + 1)) != nil {
                 migrations += 1
             }
             return LedgerChild.words(ledger, role(number), name: "\(started)")
         }
         defer { _ = group.end() }
-        try ledger.open().close()
+        if ledger.schema == nil {
+            try ledger.open().close()
+        } else {
+            // The processes that start now create or migrate the tables at the same time.
+            try ledger.setVersion(ledger.version + 1)
+            migrations += 1
+        }
         try trial.disturb(group)
         let reports = group.end()
         try verify(reports)
@@ -54,16 +67,19 @@ final class LedgerTrial {
         }
         let container = try ledger.open(isShared: Bool.random())
         let (tags, entries) = try container.performAndWait {
-            (try Ledger.verify($0, hasLines: ledger.hasTwoStores), Set(try $0.fetchIDs(FetchRequest<ManagedObject>(entityName: "Entry"))))
+            (
+                try Ledger.verify($0, hasLines: ledger.hasTwoStores, isPinned: ledger.schema == nil),
+                Set(try $0.fetchIDs(FetchRequest<ManagedObject>(entityName: "Entry")))
+            )
         }
-        try history.verify(container, entries: entries)
+        if ledger.schema == nil { try history.verify(container, entries: entries) }
         let lost = expected.subtracting(tags)
         guard lost.isEmpty else { throw Finding("\(lost.count) acknowledged entries are missing, such as \(lost.sorted()[0])") }
         let alien = tags.subtracting(expected).subtracting(begun)
         guard alien.isEmpty else { throw Finding("\(alien.count) entries exist that were deleted or never saved, such as \(alien.sorted()[0])") }
         expected = tags
         let coordinator = container.persistentStoreCoordinator
-        for store in coordinator.persistentStores {
+        for store in coordinator.persistentStores where ledger.schema == nil {
             let report = try coordinator.check(store)
             guard report.isSound else { throw Finding(report.description) }
         }

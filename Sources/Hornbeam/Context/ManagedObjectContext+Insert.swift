@@ -87,7 +87,7 @@ extension ManagedObjectContext {
         let stack = persistentStoreCoordinator.stack
         guard parent == nil, let slot = stack.slotOfAllInserts, scope.slot == slot, let store = stack[slot]?.store else { return nil }
         // If this fails, the object gets a temporary ID, and the save reports the error.
-        return try? store.newKeyUnlessCustom()
+        return try? store.newKeyInAdvance(for: scope.entity)
     }
 
     /// Sets the defaults of a new object, registers it and calls its hook.

@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     /// Reserves keys for objects whose stores are selected. Returns each object with its reference.
     func reserveKeys(for objects: [ManagedObject], in stack: StoreStack) throws -> [(ManagedObject, ObjectReference)] {
         if let only = stack.only {
-            if objects.count == 1, let key = try only.newKeyUnlessCustom() {
+            if objects.count == 1, let key = try only.newKeyInAdvance(for: objects[0].scope.entity) {
                 return [(objects[0], ObjectReference(objects[0].scope.entity, key))]
             }
             let keys = try only.newKeys(for: objects.map(\.scope.entity))

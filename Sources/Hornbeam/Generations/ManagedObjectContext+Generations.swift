@@ -22,7 +22,7 @@ extension ManagedObjectContext {
                 .unsupportedRequest,
                 "A child context reads from its parent and cannot be pinned. Pin the outermost context.")
         }
-        if token != nil { try requireNoQueryingStore() }
+        if token != nil { try persistentStoreCoordinator.stack.requireGenerations() }
         processPendingChanges()
         switch token?.generation {
         case nil:
@@ -40,13 +40,7 @@ extension ManagedObjectContext {
     }
 
     /// Throws if the context is pinned to a snapshot and its store answers queries from the newest one.
-    func requireUnpinned() throws { if reading.isPinned { try requireNoQueryingStore() } }
-
-    private func requireNoQueryingStore() throws {
-        guard persistentStoreCoordinator.stack.queryingStore != nil else { return }
-        throw HornbeamError(
-            .unsupportedRequest, "The store answers queries from its newest state, so a context of it cannot be pinned to a query generation.")
-    }
+    func requireUnpinned() throws { if reading.isPinned { try persistentStoreCoordinator.stack.requireGenerations() } }
 
     private static var otherStoresError: HornbeamError {
         HornbeamError(
@@ -108,5 +102,14 @@ extension ManagedObjectContext {
     private func isMissing(_ object: ManagedObject, in state: StackSnapshot) -> Bool {
         guard !object.scope.isNested else { return false }
         return (try? state[object.scope.slot]?.exists(object.scope.entity, object.key)) == false
+    }
+}
+
+extension StoreStack {
+    /// Throws if a store answers queries itself: only the rows in its cache have older states.
+    func requireGenerations() throws {
+        guard stores.contains(where: \.isQuerying) else { return }
+        throw HornbeamError(
+            .unsupportedRequest, "The store answers queries from its newest state, so a context of it cannot be pinned to a query generation.")
     }
 }

@@ -54,9 +54,10 @@ extension QueryGenerationToken: CustomStringConvertible {
 extension PersistentStoreCoordinator {
     /// The newest snapshot of all stores (QGN-1).
     ///
-    /// - Throws: The store's error.
+    /// - Throws: `unsupportedRequest` for a store that answers queries itself; the store's error.
     public func currentQueryGeneration() throws -> QueryGenerationToken {
-        QueryGenerationToken(.state(try stack.retain()))
+        try stack.requireGenerations()
+        return QueryGenerationToken(.state(try stack.retain()))
     }
 
     /// The snapshot after a commit, identified by `ObjectChanges.transaction`. It is available while a context or token uses it, or
@@ -64,8 +65,8 @@ extension PersistentStoreCoordinator {
     ///
     /// Without `retainedGenerations`, the saves of one group commit share one snapshot: that after the last of them.
     ///
-    /// - Throws: `snapshotExpired` (9111) if it is no longer available; `unsupportedRequest` with several stores;
-    ///   the store's error.
+    /// - Throws: `snapshotExpired` (9111) if it is no longer available; `unsupportedRequest` with several stores, and for a store that answers queries
+    ///   itself; the store's error.
     public func queryGeneration(at transaction: UInt64) throws -> QueryGenerationToken {
         let stores = stack.stores
         guard stores.count <= 1 else {
@@ -78,13 +79,15 @@ extension PersistentStoreCoordinator {
 
     /// The snapshot after the given commit of each named store, and the newest snapshot of the other stores.
     ///
-    /// - Throws: `snapshotExpired` (9111) if a snapshot is no longer available; the store's error.
+    /// - Throws: `snapshotExpired` (9111) if a snapshot is no longer available; `unsupportedRequest` for a store that answers queries itself; the store's
+    ///   error.
     public func queryGeneration(at transactions: [UUID: UInt64]) throws -> QueryGenerationToken {
-        QueryGenerationToken(.state(try stack.snapshot(at: transactions)))
+        try stack.requireGenerations()
+        return QueryGenerationToken(.state(try stack.snapshot(at: transactions)))
     }
 
-    /// The commits whose snapshots can be read now, by the store's identifier; ascending, the newest last.
+    /// The commits whose snapshots can be read now, by the store's identifier; ascending, the newest last. Without stores that answer queries themselves.
     public func retainedTransactions() -> [UUID: [UInt64]] {
-        stack.stores.reduce(into: [:]) { $0[$1.identifier] = $1.retainedTransactions }
+        stack.stores.filter { !$0.isQuerying }.reduce(into: [:]) { $0[$1.identifier] = $1.retainedTransactions }
     }
 }

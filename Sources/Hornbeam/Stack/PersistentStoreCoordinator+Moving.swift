@@ -62,13 +62,17 @@ extension PersistentStoreCoordinator {
 
     /// Deletes a store with all its files. Does nothing if the store does not exist (PSC-16).
     ///
-    /// - Throws: `storeInUse` if it is open, in this or another process; `inputOutput` if files cannot be removed.
+    /// - Throws: `storeInUse` if it is open, in this or another process; `inputOutput` if files cannot be removed; the errors of a custom store,
+    ///   such as `unsupportedRequest`.
     public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
-        if description.type == .inMemory { return try Store.forgetMemory(description.location) }
-        guard description.type == .onDisk else { return }
-        try Store.withUnusedFolder(description.location) { path in
-            guard FileManager.default.fileExists(atPath: path) else { return }
-            try files(description.url) { try FileManager.default.removeItem(atPath: path) }
+        switch description.type {
+        case .inMemory: try Store.forgetMemory(description.location)
+        case .custom: try description.customStore.map(Store.destroy)
+        case .onDisk:
+            try Store.withUnusedFolder(description.location) { path in
+                guard FileManager.default.fileExists(atPath: path) else { return }
+                try files(description.url) { try FileManager.default.removeItem(atPath: path) }
+            }
         }
     }
 

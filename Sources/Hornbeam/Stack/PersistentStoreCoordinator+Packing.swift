@@ -13,12 +13,24 @@ extension PersistentStoreCoordinator {
     ///   - url: The URL of the new file, at which there must be nothing.
     ///   - progress: Called regularly. If it throws, the method stops, throws that error, and leaves no file.
     /// - Returns: The number of files in the packed store, and its size.
-    /// - Throws: `closed` if the coordinator does not have the store; `notAStore` if a file or folder exists at the URL; `full`; `inputOutput`.
+    /// - Throws: `closed` if the coordinator does not have the store; `unsupportedRequest` for a custom store; `notAStore` if a file or folder exists at the
+    ///   URL; `full`; `inputOutput`.
     @discardableResult
     public func pack(
         _ store: PersistentStore, to url: URL, progress: ((StoreProgress) throws -> Void)? = nil
     ) throws -> StoreBackupReport {
-        try open(store).pack(to: url.path, progress: progress)
+        try files(of: store).pack(to: url.path, progress: progress)
+    }
+
+    /// A store whose rows are in files or pages of Hornbeam.
+    ///
+    /// - Throws: `unsupportedRequest` for a custom store, of which Hornbeam has a cache of some rows.
+    func files(of store: PersistentStore) throws -> Store {
+        let opened = try open(store)
+        guard store.type == .custom else { return opened }
+        throw HornbeamError(
+            .unsupportedRequest,
+            "The rows of a custom store are not in files of Hornbeam, so it is not checked, compacted, copied or packed here. Use the tools of the custom store.")
     }
 
     /// Packs the store at a URL into one file, also while another process has it open. Reads the store only.

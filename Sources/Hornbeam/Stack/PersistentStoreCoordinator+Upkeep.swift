@@ -9,36 +9,36 @@ extension PersistentStoreCoordinator {
     /// The size of a store, and the snapshots that prevent it from shrinking. Fast: counts files and reads no page.
     ///
     /// - Throws: `closed` if the coordinator does not have the store, like the methods below.
-    public func space(of store: PersistentStore) throws -> StoreSpace { try open(store).space() }
+    public func space(of store: PersistentStore) throws -> StoreSpace { try files(of: store).space() }
 
     /// Checks each page, each row against its indexes, each index against its rows, and relationships against
     /// their inverses. Reads the whole store.
     ///
-    /// - Throws: Errors that prevent the check. The report contains the damage that was found.
+    /// - Throws: Errors that prevent the check; `unsupportedRequest` for a custom store. The report contains the damage that was found.
     public func check(
         _ store: PersistentStore, progress: ((StoreProgress) throws -> Void)? = nil
     ) throws -> StoreCheckReport {
-        try open(store).check(progress: progress)
+        try files(of: store).check(progress: progress)
     }
 
     /// Rewrites a store's pages without gaps, and frees all space that no snapshot in use needs.
     ///
     /// Never necessary, because saves limit the store's size. Temporarily needs as much free space as the store's live pages.
-    /// - Throws: `readOnly`; `full`, in which case nothing is lost.
+    /// - Throws: `readOnly`; `full`, in which case nothing is lost; `unsupportedRequest` for a custom store.
     public func compact(_ store: PersistentStore, progress: ((StoreProgress) throws -> Void)? = nil) throws {
-        try open(store).compact(progress: progress)
+        try files(of: store).compact(progress: progress)
     }
 
     /// Copies a store to a new folder while it is in use. The copy has the state after one save, which is the newest at the call or a later one.
     ///
     /// The target path exists only after the copy is complete, verified and durable. The copy can be opened as a store, and IDs
-    /// identify the same objects in it. Not for stores in memory.
+    /// identify the same objects in it. Not for stores in memory and custom stores (`unsupportedRequest`).
     /// - Throws: `notAStore` if a file or folder exists at the path; `full`.
     @discardableResult
     public func backUp(
         _ store: PersistentStore, to url: URL, progress: ((StoreProgress) throws -> Void)? = nil
     ) throws -> StoreBackupReport {
-        try open(store).backup(to: url.path, progress: progress)
+        try files(of: store).backup(to: url.path, progress: progress)
     }
 
     /// Describes the commits that are missing because a store was opened at an older version; nil if none are missing.

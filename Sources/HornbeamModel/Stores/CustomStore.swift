@@ -40,6 +40,11 @@ public protocol CustomStore: AnyObject, Sendable {
 
     /// Called once, when the last coordinator of this process releases the store.
     func close() throws
+
+    /// Deletes all rows and the program's own values. Called while the store is not open. The next opening begins with an empty store.
+    ///
+    /// - Throws: `storeInUse` if another process has the store open.
+    func destroy() throws
 }
 
 extension CustomStore {
@@ -50,6 +55,11 @@ extension CustomStore {
     }
 
     public func close() throws {}
+
+    public func destroy() throws {
+        throw HornbeamError(
+            .unsupportedRequest, "The custom store cannot be destroyed. Implement destroy() in its class, or delete its rows where they are.")
+    }
 }
 
 /// An object of a custom store: its entity and its key.

@@ -257,7 +257,7 @@ internal import HornbeamModel
     }
 
     /// True between the beginning and the end of a transaction, also of a failed one.
-    private var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
+    var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Ends the transaction that an error interrupted, if there is one. A connection on which this fails is not used again.
     func rollback() {

@@ -47,7 +47,7 @@ struct SchemaSetup {
         }
         try connection.execute(Statement("BEGIN"))
         // Held until the end of the transaction: processes that open the store at the same time create its tables once.
-        try connection.execute(Statement("SELECT pg_advisory_xact_lock(hashtextextended('hornbeam ' || $1, 0))", [schemaName]))
+        try connection.execute(Self.lock(schemaName))
         let exists = try connection.execute(
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.settings])).value == "t"
         if !exists { try create() }
@@ -64,6 +64,11 @@ struct SchemaSetup {
         try connection.execute(ModelLock(layout, schemaName).shared)
         try connection.execute(Statement("COMMIT"))
         return opened
+    }
+
+    /// Waits for other processes that create, migrate or destroy the tables of a schema.
+    static func lock(_ schemaName: String) -> Statement {
+        Statement("SELECT pg_advisory_xact_lock(hashtextextended('hornbeam ' || $1, 0))", [schemaName])
     }
 
     private func create() throws {
@@ -120,7 +125,7 @@ struct SchemaSetup {
                 : "were made for another version of the model. Pass `migrates: true` to migrate them, or use another schema."
             throw HornbeamError(.modelMismatch, "The tables in the schema “\(schemaName)” \(reason)")
         }
-        guard try connection.execute(ModelLock(layout, schemaName).exclusive).value == "t" else {
+        guard try connection.execute(ModelLock.exclusive(schemaName)).value == "t" else {
             throw HornbeamError(
                 .storeInUse,
                 "The tables in the schema “\(schemaName)” must be migrated, but other processes have the store open. Close it in all of them, then "
@@ -153,7 +158,9 @@ struct ModelLock: Sendable {
     var shared: Statement { Statement("SELECT pg_advisory_lock_shared(hashtextextended('hornbeam model ' || $1, 0))", [schemaName]) }
 
     /// Returns true if no open store holds the lock.
-    var exclusive: Statement { Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('hornbeam model ' || $1, 0))", [schemaName]) }
+    static func exclusive(_ schemaName: String) -> Statement {
+        Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('hornbeam model ' || $1, 0))", [schemaName])
+    }
 
     /// Takes the lock for a new connection of an open store.
     ///

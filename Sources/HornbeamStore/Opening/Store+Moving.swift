@@ -1,6 +1,6 @@
 internal import Foundation
 package import HornbeamEngine
-internal import HornbeamModel
+package import HornbeamModel
 internal import HornbeamThreads
 
 // Copying, replacing and removing the folder of a store.
@@ -63,12 +63,24 @@ extension Store {
         MemoryFileSystem.forget(name)
     }
 
+    /// Deletes the rows of a custom store.
+    ///
+    /// - Throws: `storeInUse` if the store is open; the errors of the custom store.
+    package static func destroy(_ custom: any CustomStore) throws {
+        let location = Location(custom)
+        if isLeased(location) { throw inUse(location.path) }
+        try custom.destroy()
+    }
+
     private static func inUse(_ path: String) -> HornbeamError {
         HornbeamError(.storeInUse, "The store “\(path)” is open. Remove it from its coordinators, here or in another process, and try again.")
     }
 }
 
 extension Store.Location {
+    /// The name under which the cached rows of a custom store are open.
+    init(_ custom: any CustomStore) { self = .memory(name: "custom " + custom.identifier.uuidString) }
+
     /// The path of the store's folder.
     var path: String {
         switch self {

@@ -162,7 +162,7 @@ extension Store {
     package static func lease(
         _ custom: any CustomStore, model: ManagedObjectModel, history: HistoryTracking? = nil, migration: MigrationOptions? = nil
     ) throws -> StoreLease {
-        let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
+        let key = OpenStoreKey(Location(custom), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
             (custom as? any HistoryKeepingStore)?.setHistoryTracking(history)

@@ -169,9 +169,9 @@ extension SaveExecution {
         note(link.owner, property: link.relationship.index)
     }
 
-    /// False for an object without a row. Always true for a custom store, because some of its rows may not be loaded.
+    /// False for an object without a row. Always true when some rows of a custom store may not be cached.
     func rowExists(_ object: ObjectReference) throws(EngineError) -> Bool {
-        guard reader.hasAllRows else { return true }
+        guard checksMembers else { return true }
         return try transaction.table(schema.table(at: object.entityIndex).tree).contains(object.key)
     }
 

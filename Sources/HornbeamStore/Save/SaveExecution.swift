@@ -12,6 +12,8 @@ final class SaveExecution {
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
     private let buffers: RowBuffers
+    /// True if an object without a row does not exist, so that links to it are omitted.
+    var checksMembers: Bool
     /// The changed properties of each object, collected until the end.
     private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
@@ -23,6 +25,7 @@ final class SaveExecution {
         self.transaction = transaction
         self.reader = reader
         self.buffers = buffers ?? RowBuffers(reader.schema)
+        checksMembers = reader.hasAllRows
         swap(&key, &self.buffers.key)
     }
 

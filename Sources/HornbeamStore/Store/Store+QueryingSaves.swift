@@ -38,6 +38,15 @@ extension Store {
             cause: "\((error as? HornbeamError)?.message ?? "\(type(of: error))")")
     }
 
+    /// Reads the rows of new members that are not cached. An object without a row afterwards was deleted, and does not become a member.
+    func cacheNewMembers(_ changes: ChangeSet) throws {
+        let added = Set(changes.links.flatMap(\.added)).subtracting(changes.inserts.map { ObjectReference($0.entity, $0.key) })
+        if added.isEmpty { return }
+        let snapshot = try snapshot()
+        let missing = try added.filter { try !snapshot.exists(model.entities[Int($0.entityIndex)], $0.key) }
+        if !missing.isEmpty { try reload(missing.sorted()) }
+    }
+
     /// Throws if the store has refused a save because of references from or to deleted objects. The cache, and the contexts after they merge, then have the
     /// newest objects.
     func requireReferences(_ changes: ChangeSet, _ conflict: CustomStoreConflict) throws {

@@ -52,6 +52,7 @@ extension Store {
         let work: CommitQueue.Work = { [self] transaction in
             let execution = SaveExecution(
                 changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
+            execution.checksMembers = reader.hasAllRows || forwarding && isQuerying
             try execution.run()
             if forwarding { try forwardToCustomStore(changes, execution.change) }
             if let announced { return publishing(try merged(announced, execution.change, transaction)) }
@@ -85,7 +86,8 @@ extension Store {
     /// Writes a change set into a querying store and the cache. When the store refuses it, the newest rows are cached, and the save is checked
     /// again: usually it then throws `SaveConflicts`.
     private func save(_ changes: ChangeSet, in backing: StoreBacking) throws -> CommitResult {
-        try backing.saving {
+        try cacheNewMembers(changes)
+        return try backing.saving {
             for _ in 0 ..< Self.refusalsMax {
                 let written = backing.writtenSaves
                 do {

@@ -150,8 +150,11 @@ package final class Store: Sendable {
         }
     }
 
-    /// A key for one new object; nil when the custom store assigns it.
-    package func newKeyUnlessCustom() throws -> UInt64? { backing == nil ? try reserveKeys(1) : nil }
+    /// A key for one new object before its save; nil for a custom store that gives keys at the save.
+    package func newKeyInAdvance(for entity: EntityDescription) throws -> UInt64? {
+        if backing == nil { return try reserveKeys(1) }
+        return isQuerying ? try newKeys(for: [entity]).first : nil
+    }
 
     /// Keys for new objects of the entities, in the same order.
     package func newKeys(for entities: [EntityDescription]) throws -> [UInt64] {

@@ -1,21 +1,25 @@
 import Foundation
 import Hornbeam
 
-/// The demo: import, queries, migration, durability.
+/// The demo: import, queries, the same queries on a server, migration, durability.
 @MainActor struct Demo {
     let storePath: String
     var files: [String] = []
     var packageName = "liblz4-1"
     var word = "perl"
     var kills = 3
+    /// The connection string of a PostgreSQL database; nil for none.
+    var serverConnection: String?
     /// The tool's own executable.
     var executable = Demo.ownExecutable
 
     func run() async throws {
+        if serverConnection != nil { try ServerDemo.requireSupport() }
         let catalogue = try Catalogue.find(files: files)
         try removeEarlierStore()
         let textBytes = try await importCatalogue(catalogue)
-        try answerQuestions()
+        let answers = try answerQuestions()
+        if let serverConnection { try await showServer(serverConnection, catalogue, answers) }
         try showMigration()
         try showDurability()
         try finish(textBytes: textBytes)
@@ -36,10 +40,14 @@ import Hornbeam
         return importResult.textBytes
     }
 
-    private func answerQuestions() throws {
+    private func answerQuestions() throws -> [QueryResult] {
         let container = try CatalogueModel.open(at: storePath)
         let queries = CatalogueQueries(context: container.viewContext, word: word, packageName: packageName)
-        try queries.runAll { answer in Console.printLine("\n\(answer.description)") }
+        var answers: [QueryResult] = []
+        try queries.runAll { answer in
+            Console.printLine("\n\(answer.description)")
+            answers.append(answer)
+        }
         var query = Query(entityName: "Package")
         query.format = "section.name == 'games' AND installedSize > 500000000"
         query.sorts = [.descending("installedSize")]
@@ -48,6 +56,15 @@ import Hornbeam
         Console.printLine("\nA query of your own can look like this:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
         Console.printLine(try query.run(in: container.viewContext).description)
         try container.close()
+        return answers
+    }
+
+    private func showServer(_ connection: String, _ catalogue: Catalogue, _ answers: [QueryResult]) async throws {
+        let demo = ServerDemo(connection: connection, word: word, packageName: packageName)
+        Console.printLine("\nPostgreSQL: the same catalogue and the same queries in the schema “\(demo.schema)”.")
+        let outcome = try await demo.run(catalogue, expecting: answers)
+        Console.printLine(outcome.importResult.description)
+        Console.printLine(outcome.table.description)
     }
 
     private func showMigration() throws {

@@ -10,6 +10,11 @@ struct QueryResult {
     /// A remark below the table.
     var remark: String?
 
+    /// True for equal rows and remarks; the cost may differ.
+    func hasSameAnswer(as other: QueryResult) -> Bool {
+        title == other.title && table.description == other.table.description && remark == other.remark
+    }
+
     var description: String {
         let rows = rowsRead == 0 ? "found by index, no row read" : "\(Figures.count(rowsRead, "row")) read"
         var figures = [Figures.duration(elapsed), rows]

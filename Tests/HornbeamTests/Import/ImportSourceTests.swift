@@ -211,7 +211,7 @@ import Testing
         let report = try await container.importRows(
             from: .jsonLines(url), with: plain, options: ImportOptions(saving: .every(1000), progress: progress))
         #expect(report.inserted == 3000 && progress.isFinished && progress.totalUnitCount > 3000)
-        #expect(try await container.read { try $0.count(ShelfBook.self) } == 3000)
+        #expect(try await container.performBackgroundTask { try $0.count(ShelfBook.self) } == 3000)
     }
 
     @Test("SEED-5: an asynchronous sequence is imported as it comes; its error discards what is not saved", arguments: StoreKind.allCases)
@@ -224,14 +224,14 @@ import Testing
             }
         }
         #expect(try await container.importRows(from: stream(1234, failing: false), with: plain).inserted == 1234)
-        #expect(try await container.read { try $0.count(ShelfBook.self) } == 1234)
+        #expect(try await container.performBackgroundTask { try $0.count(ShelfBook.self) } == 1234)
         await #expect(throws: CancellationError.self) {
             try await container.importRows(from: stream(2500, failing: true), with: plain)
         }
-        #expect(try await container.read { try $0.count(ShelfBook.self) } == 1234)
+        #expect(try await container.performBackgroundTask { try $0.count(ShelfBook.self) } == 1234)
         await #expect(throws: CancellationError.self) {
             try await container.importRows(from: stream(2500, failing: true), with: plain, options: ImportOptions(saving: .every(1500)))
         }
-        #expect(try await container.read { try $0.count(ShelfBook.self) } == 1500)
+        #expect(try await container.performBackgroundTask { try $0.count(ShelfBook.self) } == 1500)
     }
 }

@@ -46,7 +46,7 @@ import Testing
             return try context.count(MacroAuthor.self)
         }
         #expect(count == 7)
-        #expect(try await container.read { try $0.fetch(MacroAuthor.self).map(\.name).sorted() } == ["a", "b", "c", "d", "e", "f", "g"])
+        #expect(try await container.performBackgroundTask { try $0.fetch(MacroAuthor.self).map(\.name).sorted() } == ["a", "b", "c", "d", "e", "f", "g"])
     }
 
     @Test("ATT-4: initial values that are calls are made for each object", arguments: Setting.contexts)
@@ -142,14 +142,15 @@ import Testing
     }
 
     @Test("CON-1: a container is opened for classes alone", arguments: StoreKind.allCases)
-    func containersOpenForClasses(kind: StoreKind) throws {
+    func containersOpenForClasses(kind: StoreKind) async throws {
         let container =
             switch kind {
             case .inMemory: try PersistentContainer.inMemory(for: MacroModelTests.Within.Node.self)
             case .onDisk, .shared:
-                try PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
+                try await PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
+            case .onServer: try await PersistentContainer.open(Stack.freshDescription(kind), for: MacroModelTests.Within.Node.self)
             }
-        let count = try container.performAndWait { context in
+        let count = try await container.performBackgroundTask { context in
             let parent = MacroModelTests.Within.Node(in: context)
             _ = MacroModelTests.Within.Node(in: context, parent: parent)
             try context.save()

@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamStore
 import Testing
 
 /// Deletions in every order and any number of times.
@@ -42,8 +43,7 @@ import Testing
         try context.saveToStore()
         #expect(friend.friends.isEmpty && friend.spouse == nil && department.employees.isEmpty)
         #expect(project.employees.isEmpty && project.tasks.isEmpty)
-        let coordinator = stack.container.persistentStoreCoordinator
-        #expect(try coordinator.check(coordinator.persistentStores[0]).isSound)
+        #expect(try stack.container.openStore().check().isSound)
         #expect(try stack.newContext().fetch(FetchRequest<Employee>()).map(\.name) == ["friend"])
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamStore
 import Testing
 
 /// Calls the context from inside its hooks.
@@ -105,8 +106,7 @@ final class Meddler: ManagedObject {
             #expect(!context.hasChanges, "\(call.name)")
             #expect(try context.count(FetchRequest<Meddler>().where("name == 'last'")) == 1, "\(call.name)")
             #expect(try context.fetch(FetchRequest<Meddler>()).allSatisfy { $0.managedObjectContext === context }, "\(call.name)")
-            let coordinator = stack.container.persistentStoreCoordinator
-            #expect(try coordinator.check(coordinator.persistentStores[0]).isSound, "\(call.name)")
+            #expect(try stack.container.openStore().check().isSound, "\(call.name)")
         }
     }
 }

@@ -53,7 +53,7 @@ import Testing
         #expect(try inserting.get() == 10)
         #expect(hornbeamError { _ = try failing.get() } != nil)
         #expect(works.map { $0.noted.withLock(\.self) } == [[10], [nil]])
-        #expect(try container.read { try $0.count(ShelfBook.self) } == 10)
+        #expect(try container.newContext().count(ShelfBook.self) == 10)
     }
 
     @Test("ASY-4: an operation saves its work at its end, and has a result", arguments: StoreKind.allCases)
@@ -65,7 +65,7 @@ import Testing
         let queue = OperationQueue()
         queue.addOperations([operation], waitUntilFinished: true)
         #expect(try operation.get() == 10 && operation.isFinished)
-        #expect(try container.read { try $0.count(ShelfBook.self) } == 10)
+        #expect(try container.newContext().count(ShelfBook.self) == 10)
     }
 
     @Test("ASY-4: an operation begins after its dependencies, and sees what they saved", arguments: StoreKind.allCases)
@@ -93,7 +93,7 @@ import Testing
         OperationQueue().addOperations([before, during], waitUntilFinished: true)
         #expect(throws: CancellationError.self) { try during.get() }
         #expect(throws: CancellationError.self) { try before.get() }
-        #expect(try container.read { try $0.count(ShelfBook.self) } == 0)
+        #expect(try container.newContext().count(ShelfBook.self) == 0)
     }
 
     @Test("ASY-4: an operation whose save fails has the error; finish is called once", arguments: StoreKind.allCases)

@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamStore
 import Testing
 
 /// No relationship leads to an object that was deleted, here or by others, before or after the link was made.
@@ -60,8 +61,7 @@ import Testing
         let stored = try stack.newContext().existingObject(Album.self, with: album)
         #expect(stored.names == Array(repeating: names, count: 4))
         #expect(stored.counts == Array(repeating: names.count, count: 4))
-        let store = try #require(stack.container.persistentStoreCoordinator.persistentStores.first)
-        #expect(try stack.container.persistentStoreCoordinator.check(store).problems == [])
+        #expect(try stack.container.openStore().check().problems == [])
     }
 
     @Test("REL-4, DEL-2: a member that the same context deletes is no member after the save, with and without an inverse",
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test("REL-4, QGN-1: a member that was deleted while the context was pinned is removed when the context returns to the newest state",
-          arguments: StoreKind.allCases)
+          .refusedByServer(.generations), arguments: StoreKind.allCases)
     func addedMembersVanishAfterPinning(kind: StoreKind) throws {
         let stack = try Self.stack(kind)
         let context = stack.newContext()
@@ -187,7 +187,6 @@ import Testing
         try context.saveToStore()
         let stored = try stack.newContext().existingObject(Photo.self, with: photo.objectID)
         #expect(stored[Photo.name] == "changed" && stored[Photo.tags].isEmpty)
-        let coordinator = stack.container.persistentStoreCoordinator
-        #expect(try coordinator.check(coordinator.persistentStores[0]).problems == [])
+        #expect(try stack.container.openStore().check().problems == [])
     }
 }

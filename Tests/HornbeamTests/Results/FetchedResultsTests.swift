@@ -123,7 +123,7 @@ import Hornbeam
     }
 
     @Test("FRC-10: an unreferenced object becomes a result when another context changes it, by a batch, a save or a generation",
-          arguments: StoreKind.allCases)
+          .refusedByServer(.generations), arguments: StoreKind.allCases)
     func strangersBecomeResults(kind: StoreKind) throws {
         let stack = try Stack(kind, Company.model(), Company.classes) { $0.retainedGenerations = 10 }
         let (context, employees) = try company(stack)

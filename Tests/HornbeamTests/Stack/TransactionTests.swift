@@ -88,7 +88,7 @@ import Testing
             return try context.count(ShelfAuthor.self)
         }
         #expect(count == 9)
-        #expect(try await container.read { try $0.fetch(ShelfAuthor.self).map(\.name).sorted().joined() } == "abcdefghi")
+        #expect(try await container.performBackgroundTask { try $0.fetch(ShelfAuthor.self).map(\.name).sorted().joined() } == "abcdefghi")
     }
 
     @Test("CON-8: a transaction of a stack may end with a new object; one with a result returns it", arguments: StoreKind.allCases)

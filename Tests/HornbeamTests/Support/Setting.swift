@@ -27,13 +27,14 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         variant.isBusy = [setting.kind == .inMemory, setting.isChild, setting.follows, setting.isSaved].count { $0 } % 2 == 1
         variant.isContested = setting.isSaved && setting.isChild != (setting.kind == .inMemory)
         return variant
-    }
+    } + onServer([Setting(isBusy: true, isContested: true), Setting(isChild: true, follows: false, isSaved: false)])
     /// Those for objects that are stored.
     static let saved = all.filter(\.isSaved)
     /// Every kind of context.
-    static let contexts = variants([\.isChild, \.follows])
+    static let contexts = variants([\.isChild, \.follows]) + onServer([Setting(), Setting(isChild: true, follows: false)])
     /// Every kind of context over stored objects, with and without changes of another context.
     static let contested = variants([\.isChild, \.follows, \.isContested])
+        + onServer([Setting(isContested: true), Setting(isChild: true, follows: false, isContested: true)])
 
     /// Every kind of context over stored objects that another process changes.
     static let shared = variants([\.isChild, \.follows], [.shared]).map { setting in
@@ -42,8 +43,19 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         return variant
     }
 
+    /// A few settings on a server, because each test waits for it.
+    private static func onServer(_ settings: [Setting]) -> [Setting] {
+        StoreKind.server.flatMap { kind in
+            settings.map { setting in
+                var variant = setting
+                variant.kind = kind
+                return variant
+            }
+        }
+    }
+
     /// Both values of each field, on disk and in memory.
-    private static func variants(_ fields: [WritableKeyPath<Setting, Bool>], _ kinds: [StoreKind] = StoreKind.allCases) -> [Setting] {
+    private static func variants(_ fields: [WritableKeyPath<Setting, Bool>], _ kinds: [StoreKind] = StoreKind.own) -> [Setting] {
         fields.reduce(kinds.map { Setting(kind: $0) }) { settings, field in
             settings.flatMap { setting in
                 [false, true].map { value in

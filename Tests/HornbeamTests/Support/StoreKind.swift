@@ -4,21 +4,28 @@ import Testing
 @testable import Hornbeam
 @testable import HornbeamStore
 
-/// The kind of a test's store: every test of behaviour runs with both.
+/// The kind of a test's store: every test of behaviour runs with all of them.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
     case onDisk, inMemory
     /// On disk, and another process writes it too: `newOtherContext` makes contexts of a second engine, as the other process has it.
     case shared
+    /// In a PostgreSQL database, with `Scripts/with-postgres`.
+    case onServer
 
-    static let allCases: [StoreKind] = [.onDisk, .inMemory]
+    /// The stores of Hornbeam's own engine.
+    static let own: [StoreKind] = [.onDisk, .inMemory]
+    static let allCases: [StoreKind] = own + server
     /// For tests of two sides.
-    static let withOtherProcess: [StoreKind] = [.onDisk, .inMemory, .shared]
+    static let withOtherProcess: [StoreKind] = [.onDisk, .inMemory, .shared] + server
+    /// The server, if there is one.
+    static let server: [StoreKind] = TestServer.isThere ? [.onServer] : []
 
     var testDescription: String {
         switch self {
         case .onDisk: "on disk"
         case .inMemory: "in memory"
         case .shared: "with another process"
+        case .onServer: "on a server"
         }
     }
 }
@@ -58,6 +65,7 @@ struct Stack {
         switch kind {
         case .inMemory: .inMemory()
         case .onDisk, .shared: PersistentStoreDescription(url: testFolder.appending(path: "\(UUID().uuidString).hornbeam"))
+        case .onServer: TestServer.description()
         }
     }
 

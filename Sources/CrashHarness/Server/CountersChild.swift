@@ -1,0 +1,31 @@
+import Foundation
+import Hornbeam
+
+/// One of several processes that increment the same counters on a server. It reports its tally as JSON at its end.
+struct CountersChild {
+    static let command = "counters-child"
+
+    private let schema: String
+    private let number: Int
+    private let seed: UInt64
+    private let steps: Int
+
+    static func words(_ schema: String, number: Int, seed: UInt64, steps: Int) -> [String] {
+        [command, "--schema", schema, "--number", "\(number)", "--seed", "\(seed)", "--steps", "\(steps)"]
+    }
+
+    init(_ options: HarnessOptions) throws {
+        guard let schema = options.extras["schema"], let number = options.extras["number"].flatMap({ Int($0) }),
+            let steps = options.extras["steps"].flatMap({ Int($0) }), let seed = options.seed
+        else { throw UsageError("\(Self.command) needs --schema, --number, --seed and --steps") }
+        (self.schema, self.number, self.seed, self.steps) = (schema, number, seed, steps)
+    }
+
+    func run() throws -> Int32 {
+        let stack = try StressStack(ServerStores.description(schema))
+        let tally = try stack.worker(number, seed, steps)
+        try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(tally))
+        try stack.container.close()
+        return 0
+    }
+}

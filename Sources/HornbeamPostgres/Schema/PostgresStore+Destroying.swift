@@ -1,0 +1,55 @@
+#if Postgres
+internal import Foundation
+internal import HornbeamModel
+internal import HornbeamThreads
+
+extension PostgresStore {
+    /// Deletes the tables of the store. The schema and other tables in it stay.
+    ///
+    /// - Throws: `storeInUse` if a container of this or another process has the store open; `storeOperationFailed` if other objects of the database depend on the
+    ///   tables, such as views.
+    public func destroy() throws {
+        guard (try? layout) == nil else { throw isOpen }
+        pool.preparation.withLock { $0 = nil }
+        pool.open()
+        defer { pool.close() }
+        try translated { try pool.withConnection(until: pool.options.deadline, destroy) }
+    }
+
+    private func destroy(_ connection: Connection) throws {
+        let quoted = try TableLayout.identifier(schema)
+        try connection.execute(Statement("BEGIN"))
+        try connection.execute(SchemaSetup.lock(schema))
+        guard try connection.execute(ModelLock.exclusive(schema)).value == "t" else { throw isOpen }
+        let settings = quoted + ".\"_hornbeam\""
+        if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [settings])).value == "t" {
+            let definition = try connection.execute(Statement("SELECT value FROM \(settings) WHERE name = 'definition'")).value ?? ""
+            let layout = try StoreLayout(ManagedObjectModel.decoded(Array(definition.utf8)), schema: schema)
+            let tables = layout.tables.map(\.name) + layout.joins.map(\.name)
+            if !tables.isEmpty { try connection.execute(Statement("DROP TABLE \(tables.joined(separator: ", "))")) }
+            for statement in try ownObjects(connection) { try connection.execute(statement) }
+        }
+        try connection.execute(Statement("COMMIT"))
+    }
+
+    /// The statements that remove the tables and sequences that each store has. The folding functions stay, because indexes of other tables may use them.
+    private func ownObjects(_ connection: Connection) throws -> [Statement] {
+        let found = try connection.execute(
+            Statement(
+                """
+                SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, format('%I.%I', n.nspname, c.relname) \
+                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                WHERE n.nspname = $1 AND starts_with(c.relname, '_hornbeam') AND c.relkind IN ('r', 'S') ORDER BY c.relkind DESC
+                """, [schema]))
+        return (0 ..< found.rowCount).compactMap { row in
+            guard let kind = found[row, 0], let name = found[row, 1] else { return nil }
+            return Statement("DROP \(kind) IF EXISTS \(name)")
+        }
+    }
+
+    private var isOpen: HornbeamError {
+        HornbeamError(
+            .storeInUse, "The tables in the schema “\(schema)” are in use. Close the store in all containers and processes, then destroy it again.")
+    }
+}
+#endif

@@ -1,0 +1,130 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamPostgres
+import Testing
+
+/// Faults of the server that are not those of a connection: a full disk, deadlocks.
+@Suite(.enabled(if: PostgresServer.isThere)) struct FaultTests {
+    /// A tablespace of a few megabytes, which `Scripts/with-postgres` makes if it may mount file systems.
+    private static let smallTablespace = ProcessInfo.processInfo.environment["HORNBEAM_POSTGRES_SMALL"]
+
+    private static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+            Entity("Picture") {
+                Attribute("name", .string, unique: true)
+                Attribute("bytes", .binary, optional: true)
+                Attribute("views", .integer64, default: 0)
+            }
+        }
+    }
+
+    private let pictures = FetchRequest<ManagedObject>(entityName: "Picture", sortedBy: [FetchSort("name")])
+
+    /// Text that PostgreSQL cannot compress.
+    private func bytes(_ count: Int) -> Data { Data((0 ..< count).map { _ in UInt8.random(in: 0 ... 255) }) }
+
+    @discardableResult
+    private func add(_ name: String, _ data: Data, _ context: ManagedObjectContext) throws -> ManagedObject {
+        let picture = try context.insert(entityNamed: "Picture")
+        try picture.setValue(.string(name), forKey: "name")
+        try picture.setValue(.data(data), forKey: "bytes")
+        return picture
+    }
+
+    @Test(
+        "a save for which the disk has no space is refused by name, and succeeds when there is space; all others are kept",
+        .enabled(if: smallTablespace != nil, "The disk can only be filled where the script may mount a file system."))
+    func fullDisk() throws {
+        let schema = PostgresServer.freshSchema()
+        let tablespace = try #require(Self.smallTablespace)
+        let connection = (PostgresServer.connection ?? "") + " options='-c default_tablespace=\(tablespace)'"
+        let container = try PostgresServer.container(.postgres(connection, schema: schema, connectionsMax: 3), Self.model())
+        try PostgresServer.sql(
+            "CREATE TABLE balloon TABLESPACE \(tablespace) AS SELECT md5(n::text) FROM generate_series(1, 100000) n; CHECKPOINT")
+        let context = container.newContext()
+        var kept: [PropertyValue] = []
+        var failure: HornbeamError?
+        while failure == nil, kept.count < 1000 {
+            let name = "p\(1000 + kept.count)"
+            try add(name, bytes(100_000), context)
+            failure = hornbeamError { try context.save() }
+            if failure == nil { kept.append(.string(name)) }
+        }
+        #expect(failure?.code == .storeOperationFailed)
+        #expect(failure?.message == "The disk of the PostgreSQL server is full. Nothing was written. Free some space and save again.")
+        #expect(kept.count > 10 && context.insertedObjects.count == 1)
+        let reader = try PostgresServer.container(.postgres(connection, schema: schema, connectionsMax: 3), Self.model())
+        #expect(try reader.newContext().fetch(pictures).map { try $0.value(forKey: "name") } == kept)
+        try PostgresServer.sql("DROP TABLE balloon; CHECKPOINT")
+        try context.save()
+        #expect(try reader.newContext().count(pictures) == kept.count + 1)
+        try container.close()
+        try reader.close()
+        try PostgresServer.sql("DROP SCHEMA \"\(schema)\" CASCADE")
+    }
+
+    @Test("a save that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(2)))
+    func deadlock() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let found = try (0 ..< 2).map { try add("p\($0)", Data(), context) }
+        try context.save()
+        let before = try deadlocks()
+        let table = "\"\(schema)\".\"Picture\""
+        // The other program locks the second row, then the first one; the save locks them in the order of their keys.
+        let other = Thread {
+            do {
+                try PostgresServer.sql(
+                    """
+                    SET deadlock_timeout = '60s'; BEGIN; SELECT FROM \(table) WHERE name = 'p1' FOR UPDATE; SELECT pg_sleep(2); \
+                    UPDATE \(table) SET views = views + 10 WHERE name = 'p0'; COMMIT
+                    """)
+            } catch { Issue.record("the other program failed: \(error)") }
+        }
+        other.start()
+        while try PostgresServer.sql("SELECT count(*) FROM pg_locks WHERE relation = '\(table)'::regclass AND pid <> pg_backend_pid()") == "0" { usleep(5000) }
+        for picture in found { try picture.setValue(1, forKey: "views") }
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        try context.save()
+        while !other.isFinished { usleep(5000) }
+        #expect(try PostgresServer.sql("SELECT string_agg(views || ' ' || _version, ', ' ORDER BY name) FROM \(table)") == "1 2, 1 2")
+        // The server counts deadlocks with a delay.
+        while try deadlocks() == before { usleep(20_000) }
+        try container.close()
+    }
+
+    private func deadlocks() throws -> String {
+        try PostgresServer.sql("SELECT sum(deadlocks) FROM pg_stat_database")
+    }
+
+    @Test("PSC-16: a store is destroyed when no container has it open; other tables of the schema stay, and keys begin anew")
+    func destroying() throws {
+        let schema = PostgresServer.freshSchema()
+        let description = PostgresServer.description(schema)
+        let container = try PostgresServer.container(description, Self.model())
+        let coordinator = container.persistentStoreCoordinator
+        let context = container.newContext()
+        let first = try add("one", Data(), context)
+        try context.save()
+        let other = try PostgresServer.container(PostgresServer.description(schema), Self.model())
+        #expect(hornbeamError { try coordinator.destroyPersistentStore(description) }?.code == .storeInUse)
+        try container.close()
+        #expect(hornbeamError { try coordinator.destroyPersistentStore(description) }?.code == .storeInUse)
+        try other.close()
+        try PostgresServer.sql("CREATE TABLE \"\(schema)\".mine (a int)")
+        try coordinator.destroyPersistentStore(description)
+        try coordinator.destroyPersistentStore(description)
+        let left = try PostgresServer.sql("SELECT relname FROM pg_class WHERE relnamespace = '\"\(schema)\"'::regnamespace")
+        #expect(left == "mine")
+        try container.loadPersistentStores()
+        let again = container.newContext()
+        #expect(try again.count(pictures) == 0)
+        let picture = try add("one", Data(), again)
+        try again.save()
+        #expect(picture.objectID != first.objectID)
+        try container.close()
+    }
+}
+#endif
