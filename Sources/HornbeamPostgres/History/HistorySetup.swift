@@ -34,7 +34,7 @@ struct HistorySetup {
     func run(isWanted: Bool, isNew: Bool) throws -> Bool {
         let exists = try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t"
         if exists == isWanted { return exists }
-        let isAlone = try isNew || connection.execute(ModelLock(layout, schemaName).exclusive).value == "t"
+        let isAlone = try isNew || connection.execute(ModelLock.exclusive(schemaName)).value == "t"
         if exists {
             guard isAlone else { return true }
             for statement in layout.history.removal { try connection.execute(Statement(statement)) }
