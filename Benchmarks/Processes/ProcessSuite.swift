@@ -20,6 +20,7 @@ struct ProcessSuite {
         Row(id: "M2t", title: "two processes save alternately, each after the news of the other's save", unit: "ms/save"),
         Row(id: "M2a", title: "… a process alone, with history", unit: "ms/save"),
         Row(id: "M2r", title: "reads beside a process that saves, as a share of reads alone", unit: "×", goal: .atLeast(0.9)),
+        Row(id: "M2rp", title: "… in a second of processor time of the reading thread", unit: "×"),
         Row(id: "M2ro", title: "… beside a process that saves to another store", unit: "×"),
         Row(id: "M2rs", title: "… beside a process that only counts", unit: "×"),
     ]
@@ -111,30 +112,33 @@ struct ProcessSuite {
             let member = try MemberProcess(work, .hornbeam, store, 3, seconds + 1)
             try member.waitForLine()
             member.go()
-            let count = try reads(keys, container)
+            let rates = try reads(keys, container)
             try member.end()
-            return (id, count)
+            return (id, rates)
         }
-        let alone = try (before + reads(keys, container)) / 2
-        for (id, count) in beside { results.add(id, .hornbeam, count / alone) }
+        let after = try reads(keys, container)
+        for (id, rates) in beside { results.add(id, .hornbeam, 2 * rates.clock / (before.clock + after.clock)) }
+        results.add("M2rp", .hornbeam, 2 * beside[0].1.processor / (before.processor + after.processor))
         try container.close()
     }
 
-    /// The number of reads in `seconds`.
-    private func reads(_ keys: [String], _ container: PersistentContainer) throws -> Double {
+    /// The number of reads in a second by the clock, and in a second of processor time of the reading thread.
+    private func reads(_ keys: [String], _ container: PersistentContainer) throws -> (clock: Double, processor: Double) {
         try container.performAndWait { context in
             var random = SplitMix(5)
             var count = 0.0
             let end = now() + seconds
-            while now() < end {
-                for _ in 0..<100 {
-                    guard try context.first(Event.self, where: Event.uid, equals: keys[Int(random.next() % UInt64(keys.count))]) != nil else {
-                        throw BenchmarkError("An event is gone.")
+            let processor = try processorTimed {
+                while now() < end {
+                    for _ in 0..<100 {
+                        guard try context.first(Event.self, where: Event.uid, equals: keys[Int(random.next() % UInt64(keys.count))]) != nil else {
+                            throw BenchmarkError("An event is gone.")
+                        }
                     }
+                    count += 100
                 }
-                count += 100
-            }
-            return count
+            }.seconds
+            return (count / seconds, count / processor)
         }
     }
 }
