@@ -90,7 +90,7 @@ struct DirectFetchTests {
         }
     }
 
-    /// What happens between two fetches.
+    /// The events between two fetches.
     private static let events: [(title: String, isDirect: Bool, body: @Sendable (DirectFetchTests) throws -> Void)] = [
         ("nothing", true, { _ in }),
         ("an unsaved insertion", false, { add(to: $0.context, "n3", 1) }),
