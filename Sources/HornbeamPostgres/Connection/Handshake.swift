@@ -26,7 +26,8 @@ struct Handshake {
         guard isReadable, let handle = unsafe start() else { throw Self.invalidParameters }
         // Errors then begin with their SQLSTATE, which libpq does not return otherwise.
         unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-        var state = PGRES_POLLING_WRITING
+        // An attempt that has failed at once, such as one without the server's socket, has no socket to wait for.
+        var state = unsafe PQstatus(handle) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while state == PGRES_POLLING_WRITING || state == PGRES_POLLING_READING {
             guard unsafe wait(handle, forWriting: state == PGRES_POLLING_WRITING) else {
                 unsafe PQfinish(handle)

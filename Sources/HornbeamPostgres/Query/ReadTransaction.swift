@@ -91,9 +91,9 @@ extension PostgresStore {
 }
 
 extension Connection {
-    /// Executes statements that read one committed state, in one round trip.
+    /// Executes statements that read one committed state, in one round trip. In the transaction of a save they read rows that the save has locked.
     func read(_ statements: [Statement]) throws(PostgresError) -> [QueryResult] {
-        if statements.count < 2 || readsOneState { return try execute(all: statements) }
+        if statements.count < 2 || readsOneState || isInTransaction { return try execute(all: statements) }
         let begin = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         return Array(try execute(all: [begin] + statements, then: [Statement("COMMIT")]).dropFirst())
     }
