@@ -257,7 +257,7 @@ internal import HornbeamModel
     }
 
     /// True between the beginning and the end of a transaction, also of a failed one. Statements for which no call waits are in no transaction.
-    var isInTransaction: Bool { unread.isEmpty && unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
+    var isInTransaction: Bool { unsafe unread.isEmpty && PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Ends the transaction that an error interrupted, if there is one. A connection on which this fails is not used again.
     func rollback() {
