@@ -42,14 +42,19 @@ final class SQLSession {
     private let psql = Process()
     private let (input, output) = (Pipe(), Pipe())
 
-    /// - Parameter isOpen: True to keep the session open after the statements, which must print something.
+    /// - Parameter isOpen: True to keep the session open in the transaction that the statements have begun.
     init(_ sql: String, isOpen: Bool) throws {
         psql.executableURL = URL(filePath: "/usr/bin/env")
         psql.arguments = ["psql", PostgresServer.connection ?? "", "-v", "ON_ERROR_STOP=1", "-XqAt"]
         (psql.standardInput, psql.standardOutput) = (input, output)
+        let application = "psql-" + UUID().uuidString
+        psql.environment = ProcessInfo.processInfo.environment.merging(["PGAPPNAME": application]) { $1 }
         try psql.run()
         input.fileHandleForWriting.write(Data((sql + ";\n\\echo \(Self.end)\n" + (isOpen ? "" : "\\q\n")).utf8))
-        if isOpen { _ = readToEnd() }
+        // psql writes its output when it ends.
+        while isOpen, try PostgresServer.run(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND state = 'idle in transaction'") == "0"
+        { usleep(10_000) }
     }
 
     private static let end = "[end]"

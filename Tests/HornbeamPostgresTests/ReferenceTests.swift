@@ -55,6 +55,23 @@ import Testing
         #expect(try names(container, "Book", "title").isEmpty, "The delete rule is cascade.")
     }
 
+    @Test("conflicts of objects of several tables are found in one save")
+    func conflictsOfSeveralTables() throws {
+        let schema = PostgresServer.freshSchema()
+        let (first, second) = (try PostgresServer.container(schema), try PostgresServer.container(schema))
+        let context = first.newContext()
+        let objects = [try context.make("Author", ["name": "a"]), try context.make("Book", ["title": "a"]), try context.make("Tag", ["label": "a"])]
+        try context.save()
+        // Without an announcement, so that the save finds the conflicts.
+        for table in ["Author", "Work", "Tag"] { try PostgresServer.run("UPDATE \"\(schema)\".\"\(table)\" SET _version = _version + 1") }
+        for (object, key) in zip(objects, ["name", "title", "label"]) { try object.setValue("b", forKey: key) }
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .mergeConflict, "\(error?.message ?? "")")
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        try context.save()
+        #expect(try names(second, "Author", "name") == ["b"])
+    }
+
     @Test("saves that refer to an object and saves that delete it leave no reference to nothing", .timeLimit(.minutes(3)))
     func racingDeletions() async throws {
         let schema = PostgresServer.freshSchema()

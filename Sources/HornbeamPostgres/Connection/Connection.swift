@@ -256,8 +256,8 @@ internal import HornbeamModel
         do { try send(trailing: [Statement("COMMIT")]) } catch { isUsable = false }
     }
 
-    /// True between the beginning and the end of a transaction, also of a failed one.
-    var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
+    /// True between the beginning and the end of a transaction, also of a failed one. Statements for which no call waits are in no transaction.
+    var isInTransaction: Bool { unsafe unread.isEmpty && PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Ends the transaction that an error interrupted, if there is one. A connection on which this fails is not used again.
     func rollback() {

@@ -17,18 +17,18 @@ struct QueryingDoubt {
 }
 
 extension Store {
-    /// The outcome of a save of the querying store. Of a save that was written, the cache receives the rows.
+    /// True if a save of the querying store was written. The cache then receives its rows.
     ///
     /// - Throws: The error of the store while it cannot be reached.
-    func outcome(of doubt: QueryingDoubt) throws -> SaveOutcome {
-        guard let backing, let querying = backing.querying else { return .dropped }
-        if let token = doubt.token, try !querying.wasSaved(token) { return .dropped }
+    func wasWritten(_ doubt: QueryingDoubt) throws -> Bool {
+        guard let backing, let querying = backing.querying else { return false }
+        if let token = doubt.token, try !querying.wasSaved(token) { return false }
         backing.forgetMembers()
         try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { rows in
             let present = Set(rows.map(\.object.key))
             try updateCache(rows, without: try doubt.objects.filter { !present.contains($0.key) }.map(reference))
         }
-        return .kept
+        return true
     }
 
     /// The error of changes that the store has written and the cache has not taken.
