@@ -182,6 +182,35 @@ import Testing
         try PostgresServer.container(schema, Self.model()).close()
     }
 
+    @Test("a migration leaves existing tables and their rows as they are, and changes those of the store")
+    func migrationsKeepExistingTables() throws {
+        let schema = try schema()
+        var container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let tag = try context.insert(entityNamed: "Tag")
+        try tag.setValue("kept", forKey: "label")
+        let book = try #require(try objects(context, "Book", "title == 'First'", by: "title").first)
+        try tag.setValue(.set([.objectID(book.objectID)]), forKey: "books")
+        try context.save()
+        try container.close()
+        // The new version has a note of each book, and another name of tags' labels.
+        var definition = try Self.model().entities.map(\.definition)
+        let (books, tags) = (try #require(definition.firstIndex { $0.name == "Book" }), try #require(definition.firstIndex { $0.name == "Tag" }))
+        definition[books].attributes.append(AttributeDescription("note", .string, optional: true))
+        definition[tags].attributes[0] = AttributeDescription("text", .string, renamedFrom: "label")
+        let second = try ManagedObjectModel(entities: definition)
+        let migrating = PersistentStoreDescription.postgres(PostgresServer.connection ?? "", schema: schema, migrates: true)
+        let missing = hornbeamError { _ = try PostgresServer.container(migrating, second) }
+        #expect(missing.map { [$0] + $0.details }?.contains { $0.message.contains("has no column \"note\" for Book.note") } == true)
+        try PostgresServer.sql("ALTER TABLE \"\(schema)\".books ADD COLUMN note text")
+        container = try PostgresServer.container(migrating, second)
+        let kept = try container.newContext().existingObject(with: tag.objectID)
+        #expect(try kept.value(forKey: "text") == "kept")
+        #expect(try kept.objectIDs(forRelationshipNamed: "books") == [book.objectID])
+        #expect(try rows(schema, "SELECT id, title, author_id, _version, note FROM books ORDER BY 1").first == "1|First|1|1|")
+        try container.close()
+    }
+
     @Test(
         "a table that does not fit is refused with the difference, and nothing is created",
         arguments: [

@@ -141,6 +141,24 @@ import Testing
         try container.close()
     }
 
+    @Test("HIS-1: a process that had no connection while another one began the history must open the store again")
+    func historyBegunMeanwhile() throws {
+        let schema = PostgresServer.freshSchema()
+        let application = "history" + UUID().uuidString.prefix(8)
+        var description = PostgresServer.description(schema, application: application)
+        description.history = nil
+        let old = try PostgresServer.container(description, Self.model())
+        try save("a", old)
+        try PostgresServer.sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '\(application)'")
+        let new = try open(schema)
+        let error = hornbeamError { try save("unrecorded", old) }
+        #expect(error?.code == .storeInUse)
+        #expect(error?.message.contains("another one has begun the history") == true)
+        #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"Note\"") == "1")
+        try old.close()
+        try new.close()
+    }
+
     @Test("HIS-1: a process without tracking records its saves while others keep history")
     func othersRecord() throws {
         let schema = PostgresServer.freshSchema()

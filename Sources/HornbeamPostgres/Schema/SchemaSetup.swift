@@ -149,8 +149,11 @@ struct SchemaSetup {
 struct ModelLock: Sendable {
     private let layout: StoreLayout
     private let schemaName: String
+    /// True if the store records history; nil if it is not known.
+    private let recordsHistory: Bool?
 
-    init(_ layout: StoreLayout, _ schemaName: String) {
+    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil) {
+        self.recordsHistory = recordsHistory
         self.layout = layout
         self.schemaName = schemaName
     }
@@ -164,9 +167,18 @@ struct ModelLock: Sendable {
 
     /// Takes the lock for a new connection of an open store.
     ///
-    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile.
+    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history.
     func takeShared(_ connection: Connection) throws {
-        let found = try connection.execute(all: [shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'")])
+        let found = try connection.execute(all: [
+            shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'"),
+            Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries]),
+        ])
+        if let recordsHistory, (found[2].value == "t") != recordsHistory {
+            throw HornbeamError(
+                .storeInUse,
+                "While this process had no connection, another one has \(recordsHistory ? "removed" : "begun") the history of the store in the schema "
+                    + "“\(schemaName)”. Open the store again.")
+        }
         guard found[1].value != layout.modelHash else { return }
         throw HornbeamError(
             .modelMismatch,
