@@ -108,6 +108,7 @@ struct LedgerWork {
     }
 
     mutating func change(_ context: ManagedObjectContext, times: Int) throws {
+        context.automaticallyMergesChangesFromParent = ledger.schema == nil
         for step in 0..<times {
             switch Int.random(in: 0..<10) {
             case 0..<6: try insert(context)
@@ -126,8 +127,9 @@ struct LedgerWork {
     private func saved(_ context: ManagedObjectContext, _ change: () throws -> Void) throws {
         while true {
             do {
-                // The objects that the change reads must be of one state. On a server the save compares their versions: each change writes all that it reads.
-                if ledger.schema == nil { try context.setQueryGeneration(from: .current) }
+                // The objects that the change reads must be of one state. On a server the save compares the versions that were read first: the context merges
+                // nothing, and each change writes all objects that it reads.
+                if ledger.schema == nil { try context.setQueryGeneration(from: .current) } else { context.reset() }
                 defer { if ledger.schema == nil { try? context.setQueryGeneration(from: nil) } }
                 try change()
                 return try context.save()
