@@ -85,8 +85,8 @@ struct DirectFetchTests {
             #expect(try context.directObjects(of: again.untyped)?.count == context.fetch(planned(again)).count)
             #expect(try context.fetch(request) == first && count == first.count)
             let directCount = try context.directCount(of: request.untyped)
-            // The entries of a range are counted without reading them.
-            if place == 2 { #expect(directCount == nil) } else { #expect(directCount == count) }
+            // The entries of a range are counted without reading them, and no plan is kept for a count of many rows.
+            #expect(directCount == (place < 2 ? count : nil))
         }
     }
 
