@@ -35,7 +35,8 @@ struct LockCensusTests {
 
     /// The first lock is held 20 ms longer, and the work of the interleaving for the locks inside is left out.
     @Test func timesContainTheWorkUnderTheLock() throws {
-        let (long, short) = (Guarded(0), Guarded(0))
+        let long = Guarded(0)
+        let short = Guarded(0)
         let census = try Self.census((0..<2).map { thread in
             Interleaving.Part("thread \(thread)") {
                 long.withLock { _ in _ = usleep(10_000) }
