@@ -96,7 +96,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "HornbeamEngine", "Hornbeam",
+                "HornbeamEngine", "Hornbeam", "HornbeamThreads",
                 .target(name: "CSQLite", condition: .when(traits: ["Rivals"])),
                 .target(name: "CLMDB", condition: .when(traits: ["Rivals"])),
                 .target(name: "HornbeamPostgres", condition: .when(traits: ["Postgres"])),

@@ -15,6 +15,7 @@ import Foundation
 
     private static func run(_ options: Options) throws {
         if let member = options.member { return try ProcessMember.run(member, options) }
+        if let step = options.huge { return try HugeProcess(options).run(step) }
         let folder = try Folder(in: options.folder)
         if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
         if !options.limited.contestant.isEmpty {
@@ -34,6 +35,7 @@ import Foundation
         if options.includes("staff") {
             try StaffSuite(options: options, folder: folder, contestants: staffContestants).run(into: &results)
         }
+        if options.includes("locks") { try LockSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("memory") { try MemorySuite(options: options, folder: folder).run(into: &results) }
         if options.includes("overwrite") { try OverwriteSuite(options: options, folder: folder).run(into: &results) }
         if options.includes("catalogue") {
@@ -47,6 +49,9 @@ import Foundation
         }
         if options.includes("limited") {
             try LimitedSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
+        }
+        if options.only != nil || options.isSmoke, options.includes("huge") {
+            try HugeSuite(options: options, folder: folder).run(into: &results)
         }
         if options.includes("migration") {
             try MigrationSuite(options: options, folder: folder, contestants: migrationContestants).run(into: &results)

@@ -33,7 +33,10 @@ final class GraphEvents: EventContestant {
     /// Objects that are saved together.
     private static let batch = 10_000
 
-    func load(_ events: [EventGenerator.Event]) throws {
+    func load(_ events: [EventGenerator.Event]) throws { try insert(events) }
+
+    /// Inserts events in one transaction.
+    func insert(_ events: some Sequence<EventGenerator.Event>) throws {
         try context.execute(BatchInsertRequest(Event.self, from: events) { event, row in
             row.set(Event.uid, event.uid)
             row.set(Event.latitude, event.latitude)
@@ -45,12 +48,12 @@ final class GraphEvents: EventContestant {
     }
 
     /// The same through managed objects, with a save after each 10,000.
-    func loadObjects(_ events: some Sequence<EventGenerator.Event>) throws {
+    func loadObjects(_ events: some Sequence<EventGenerator.Event>, perSave: Int = batch) throws {
         var rest = events.makeIterator()
         var isDone = false
         while !isDone {
             try container.performAndWait { context in
-                for _ in 0..<Self.batch {
+                for _ in 0..<perSave {
                     guard let event = rest.next() else {
                         isDone = true
                         break
@@ -89,6 +92,18 @@ final class GraphEvents: EventContestant {
             let id = container.persistentStoreCoordinator.managedObjectID(for: "\(first[...end])\(number + key - 1)")
         else { throw BenchmarkError("The IDs of events have another form than \(first).") }
         return id
+    }
+
+    /// Reads the latitude and the name of the objects of a page, in the order of insertion.
+    func readPage(at offset: Int, of limit: Int) throws {
+        let page = try context.fetch(FetchRequest<Event>().offset(offset).limit(limit))
+        guard page.count == limit, page.reduce(0, { $0 &+ $1.digest }) != 0 else { throw BenchmarkError("A page has \(page.count) objects, not \(limit).") }
+    }
+
+    /// Checks the store; returns what is damaged.
+    func check() throws -> [String] {
+        let coordinator = container.persistentStoreCoordinator
+        return try coordinator.check(coordinator.persistentStores[0]).problems
     }
 
     func countEast() throws -> UInt64 { UInt64(try context.count(FetchRequest<Event>().where(Event.longitude > 37))) }

@@ -96,15 +96,17 @@ struct LimitedSuite {
             throw BenchmarkError("There is no contestant \(limited.contestant).")
         }
         var random = SplitMix(UInt64(rows))
-        let rounds = (0..<3).map { _ in (0..<min(rows, picks)).map { _ in Int(random.next() % UInt64(rows)) } }
-        let (uids, fresh) = events(rounds, rows)
+        func rounds() -> [[Int]] { (0..<3).map { _ in (0..<min(rows, picks)).map { _ in Int(random.next() % UInt64(rows)) } } }
+        let picked = rounds()
+        let (uids, fresh) = events(picked, rows)
+        // Other events than those whose pages were read by uid.
+        let keys = rounds().map { $0.map { UInt64($0 + 1) } }
         try MemoryGroup.enter(limited.group)
         let store = try type.init(path: limited.store, poolBytes: limited.poolBytes)
-        try report(.uid, 1e6 / Double(rounds[0].count), rounds.indices) { try store.get(uids: uids[$0]) }
-        let keys = rounds.map { $0.map { UInt64($0 + 1) } }
-        try report(.key, 1e6 / Double(rounds[0].count), rounds.indices, prepare: { try store.prepare(keys: keys[$0]) }) { try store.get(keys: keys[$0]) }
-        try report(.count, 1e9 / Double(rows), rounds.indices) { _ in try store.countEast() }
-        try report(.read, 1e9 / Double(rows), rounds.indices) { _ in try store.readEast() }
+        try report(.uid, 1e6 / Double(uids[0].count), uids.indices) { try store.get(uids: uids[$0]) }
+        try report(.key, 1e6 / Double(keys[0].count), keys.indices, prepare: { try store.prepare(keys: keys[$0]) }) { try store.get(keys: keys[$0]) }
+        try report(.count, 1e9 / Double(rows), 0..<3) { _ in try store.countEast() }
+        try report(.read, 1e9 / Double(rows), 0..<3) { _ in try store.readEast() }
         let times = try fresh.map { event in try timed { try store.insertOne(event) }.seconds }
         print("save \(percentile(times.sorted(), 0.5) * 1e6) 0")
         try store.close()
@@ -127,12 +129,7 @@ struct LimitedSuite {
 
     /// The uids of the events of each round, and events that are not in the stores.
     private static func events(_ rounds: [[Int]], _ rows: Int) -> (uids: [[String]], fresh: [EventGenerator.Event]) {
-        var uids: [Int: String] = [:]
-        for pick in rounds.joined() { uids[pick] = "" }
-        var fresh: [EventGenerator.Event] = []
-        for (number, event) in EventGenerator(count: rows + saves).enumerated() {
-            if number >= rows { fresh.append(event) } else if uids[number] != nil { uids[number] = event.uid }
-        }
-        return (rounds.map { $0.map { uids[$0]! } }, fresh)
+        let events = EventGenerator.events(at: rounds.joined())
+        return (rounds.map { $0.map { events[$0]!.uid } }, Array(EventSource(saves, from: rows)))
     }
 }

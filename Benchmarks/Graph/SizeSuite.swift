@@ -32,7 +32,10 @@ struct SizeSuite {
 
     static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
 
-    static var rows: [Row] { sizes.map(name).flatMap(rows) }
+    private static let firstSave = Row(
+        id: "first save", title: "open a new store and save one object durably", unit: "ms", goal: .atMost(1, .sqlite))
+
+    static var rows: [Row] { [firstSave] + sizes.map(name).flatMap(rows) }
 
     private static func rows(_ size: String) -> [Row] {
         Step.allCases.map { Row(id: id($0, size), title: "\($0.title), \(size)", unit: $0.unit) }
@@ -44,12 +47,37 @@ struct SizeSuite {
 
     func run(into results: inout Results) throws {
         results.declare(Self.rows)
+        try saveFirst(&results)
         for size in Self.sizes where size <= options.largest {
             for repetition in 0..<(size > 1_000_000 ? 1 : options.repetitions) {
                 note("size \(Self.name(size)), repetition \(repetition + 1)")
                 try measure(size, Self.name(size), repetition, &results)
             }
         }
+    }
+
+    /// Makes new stores, those of the contestants in turn, and saves one object in each.
+    private func saveFirst(_ results: inout Results) throws {
+        note("first saves")
+        var events = EventGenerator(count: 1)
+        guard let event = events.next() else { return }
+        for repetition in 0..<options.repetitions {
+            var times: [Contestant: [Double]] = [:]
+            for round in 0..<(options.isSmoke ? 2 : 20) {
+                for type in contestants.indices.map({ contestants[($0 + repetition + round) % contestants.count] }) {
+                    let path = try folder.empty("first")
+                    let (seconds, store) = try timed {
+                        let store = try type.init(path: path)
+                        try store.insertOne(event)
+                        return store
+                    }
+                    times[type.contestant, default: []].append(seconds)
+                    try store.close()
+                }
+            }
+            for (who, times) in times { results.add(Self.firstSave.id, who, percentile(times.sorted(), 0.5) * 1e3) }
+        }
+        _ = try folder.empty("first")
     }
 
     private func measure(_ size: Int, _ name: String, _ repetition: Int, _ results: inout Results) throws {

@@ -20,6 +20,8 @@ struct Options {
     /// The work of one of several processes, which the group processes starts, and its amount.
     var member: String?
     var amount = 0.0
+    /// A step of the rows G3, in a process of its own.
+    var huge: String?
     /// Runs one step of one group repeatedly, for a profiler: `get`, `scan` …
     var profile: String?
     /// A text with lists of packages, in the place of the machine's catalogue.
@@ -41,9 +43,9 @@ struct Options {
           --smoke          small data, one repetition: shows that everything still runs and agrees
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
-          --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
+          --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, locks, memory, overwrite,
                            catalogue, walks, sizes, limited, migration, import, lists, predicates, processes,
-                           postgres (with Scripts/with-postgres)
+                           postgres (with Scripts/with-postgres); only when named: huge (--rows 100000000: two hours, 40 GB of disk)
           --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
@@ -83,6 +85,7 @@ struct Options {
             case "--store": limited.store = try value()
             case "--pool": limited.poolBytes = try number()
             case "--member": member = try value()
+            case "--huge": huge = try value()
             case "--amount": amount = Double(try value()) ?? 0
             case "--profile": profile = try value()
             case "--catalogue": catalogue = try value()

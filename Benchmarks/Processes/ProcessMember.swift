@@ -37,6 +37,11 @@ struct ProcessMember {
         return OpenStore(save: { try insert(container, $0) }, close: { try container.close() })
     }
 
+    private static func openWithHistory(_ path: String) throws -> OpenStore {
+        let container = try Event.container(at: path, poolBytes: 64 << 20, keepsHistory: true, isShared: true)
+        return OpenStore(save: { try insert(container, $0) }, close: { try container.close() })
+    }
+
     #if Postgres
     private static func openArticles(_ who: Contestant, schema: String) throws -> OpenStore {
         guard let server = ProcessInfo.processInfo.environment["HORNBEAM_POSTGRES"] else { throw BenchmarkError("There is no server.") }
@@ -65,6 +70,8 @@ struct ProcessMember {
         guard let who = Contestant(rawValue: options.limited.contestant) else { throw BenchmarkError("--member needs a contestant.") }
         switch work {
         case "save": try save(try open(who, path), number, seconds: options.amount)
+        case "stream": try save(try openWithHistory(path), number, seconds: options.amount)
+        case "spin": spin(seconds: options.amount)
         case "stamp": try stamp(path, number, count: Int(options.amount))
         case "alternate": try alternate(path, number, count: Int(options.amount))
         default: throw BenchmarkError("There is no work \(work).")
@@ -85,6 +92,13 @@ struct ProcessMember {
         while now() < end { durations.append(try timed { try store.save("\(number) \(durations.count)") }.seconds) }
         print(durations.count, percentile(durations.sorted(), 0.5), durations.max() ?? 0)
         try store.close()
+    }
+
+    /// Uses a processor without memory and disk.
+    private static func spin(seconds: Double) {
+        waitForStart()
+        let end = now() + seconds
+        while now() < end {}
     }
 
     /// Saves with pauses, and prints the time of each save's return.

@@ -20,6 +20,9 @@ struct ProcessSuite {
         Row(id: "M2t", title: "two processes save alternately, each after the news of the other's save", unit: "ms/save"),
         Row(id: "M2a", title: "… a process alone, with history", unit: "ms/save"),
         Row(id: "M2r", title: "reads beside a process that saves, as a share of reads alone", unit: "×", goal: .atLeast(0.9)),
+        Row(id: "M2rp", title: "… in a second of processor time of the reading thread", unit: "×"),
+        Row(id: "M2ro", title: "… beside a process that saves to another store", unit: "×"),
+        Row(id: "M2rs", title: "… beside a process that only counts", unit: "×"),
     ]
 
     private static var contestants: [Contestant] {
@@ -99,34 +102,44 @@ struct ProcessSuite {
     private func measureReads(_ results: inout Results) throws {
         let path = try folder.empty("processes-reads")
         let container = try Event.container(at: path, poolBytes: 64 << 20, keepsHistory: true, isShared: true)
+        let keys = (0..<10_000).map { "read \($0)" }
         try container.performAndWait { context in
-            for number in 0..<10_000 { Event(context: context).fill(ProcessMember.event("read \(number)")) }
+            for key in keys { Event(context: context).fill(ProcessMember.event(key)) }
             try context.save()
         }
-        func reads() throws -> Double {
-            try container.performAndWait { context in
-                var count = 0
-                let end = now() + seconds
+        let before = try reads(keys, container)
+        let beside = try [("M2r", "stream", path), ("M2ro", "stream", try folder.empty("processes-other")), ("M2rs", "spin", path)].map { id, work, store in
+            let member = try MemberProcess(work, .hornbeam, store, 3, seconds + 1)
+            try member.waitForLine()
+            member.go()
+            let rates = try reads(keys, container)
+            try member.end()
+            return (id, rates)
+        }
+        let after = try reads(keys, container)
+        for (id, rates) in beside { results.add(id, .hornbeam, 2 * rates.clock / (before.clock + after.clock)) }
+        results.add("M2rp", .hornbeam, 2 * beside[0].1.processor / (before.processor + after.processor))
+        try container.close()
+    }
+
+    /// The number of reads in a second by the clock, and in a second of processor time of the reading thread.
+    private func reads(_ keys: [String], _ container: PersistentContainer) throws -> (clock: Double, processor: Double) {
+        try container.performAndWait { context in
+            var random = SplitMix(5)
+            var count = 0.0
+            let end = now() + seconds
+            let processor = try processorTimed {
                 while now() < end {
                     for _ in 0..<100 {
-                        count += 1
-                        guard try context.first(Event.self, where: Event.uid, equals: "read \(Int.random(in: 0..<10_000))") != nil else {
+                        guard try context.first(Event.self, where: Event.uid, equals: keys[Int(random.next() % UInt64(keys.count))]) != nil else {
                             throw BenchmarkError("An event is gone.")
                         }
                     }
+                    count += 100
                 }
-                return Double(count) / seconds
-            }
+            }.seconds
+            return (count / seconds, count / processor)
         }
-        let alone = try reads()
-        let member = try MemberProcess("save", .hornbeam, path, 3, seconds + 1)
-        try member.waitForLine()
-        member.go()
-        let beside = try reads()
-        try member.waitForLine()
-        try member.end()
-        results.add("M2r", .hornbeam, beside / alone)
-        try container.close()
     }
 }
 

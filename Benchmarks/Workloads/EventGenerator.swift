@@ -7,6 +7,9 @@ struct EventGenerator: Sequence, IteratorProtocol {
         var created: Double
         var name: String
         var magnitude: Int
+
+        /// The value that the loops compute from an event.
+        var digest: UInt64 { Array(name.utf8).withUnsafeBytes { eventDigest(latitude, $0) } }
     }
 
     private var r: UInt64 = 88_172_645_463_325_252
@@ -18,13 +21,54 @@ struct EventGenerator: Sequence, IteratorProtocol {
     mutating func next() -> Event? {
         guard index < count else { return nil }
         defer { index += 1 }
+        advance()
+        return Event(
+            uid: String(r, radix: 16) + "-\(index)", latitude: Double(r % 18000) / 100 - 90,
+            longitude: longitude, created: Double(60 * index),
+            name: "Event number \(index) at place \(r % 1000)", magnitude: Int(r % 10))
+    }
+
+    private var longitude: Double { Double((r >> 20) % 36000) / 100 - 180 }
+
+    private mutating func advance() {
         r ^= r << 13
         r ^= r >> 7
         r ^= r << 17
-        return Event(
-            uid: String(r, radix: 16) + "-\(index)", latitude: Double(r % 18000) / 100 - 90,
-            longitude: Double((r >> 20) % 36000) / 100 - 180, created: Double(60 * index),
-            name: "Event number \(index) at place \(r % 1000)", magnitude: Int(r % 10))
+    }
+
+    /// Continues with the event of a later number, without making the ones before.
+    mutating func skip(to number: Int) {
+        for _ in index..<number { advance() }
+        index = number
+    }
+
+    /// The next events, at most `most`.
+    mutating func next(_ most: Int) -> [Event] {
+        var events: [Event] = []
+        while events.count < most, let event = next() { events.append(event) }
+        return events
+    }
+
+    /// The events of these numbers.
+    static func events(at numbers: some Sequence<Int>) -> [Int: Event] {
+        var generator = EventGenerator(count: .max)
+        var events: [Int: Event] = [:]
+        for number in Set(numbers).sorted() {
+            generator.skip(to: number)
+            events[number] = generator.next()
+        }
+        return events
+    }
+
+    /// The number of the first `count` events with longitude > 37.
+    static func countEast(of count: Int) -> UInt64 {
+        var generator = EventGenerator(count: count)
+        var found: UInt64 = 0
+        for _ in 0..<count {
+            generator.advance()
+            if generator.longitude > 37 { found += 1 }
+        }
+        return found
     }
 
     /// Rows with longitude > 37 among the first million.

@@ -4,7 +4,7 @@ internal import HornbeamModel
 extension ConformanceCheck {
     static let all: [ConformanceCheck] = [
         values, identities, changes, deletions, toOnes, manyToMany, orders, fetches, conditions, inheritance, uniqueValues, conflicts, failures,
-        notes, manyRows,
+        notes, manyRows, history, historyParts, historyOfThreads,
     ]
 
     private static let values = ConformanceCheck("values of every type are read as they were saved, and so are missing values") { bench in

@@ -30,7 +30,7 @@ enum ConformanceModel {
                 Attribute("seconds", .double, optional: true)
             }
             Entity("Tag") {
-                Attribute("label", .string)
+                Attribute("label", .string, preserved: true)
                 ToMany("works", to: "Work", inverse: "tags")
             }
             Entity("Shelf") {

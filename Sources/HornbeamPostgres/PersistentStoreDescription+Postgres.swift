@@ -15,9 +15,12 @@ extension PersistentStoreDescription {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
+    ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
+    ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
     public static func postgres(
         _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
-        statementTimeout: Duration? = nil
+        statementTimeout: Duration? = nil, pollInterval: Duration? = nil, defersConstraints: Bool = true, altersExistingTables: Bool = false
     ) -> Self {
         var parts = URLComponents()
         parts.scheme = "x-hornbeam-postgres"
@@ -25,7 +28,7 @@ extension PersistentStoreDescription {
         parts.path = "/\(UUID().uuidString)/\(schema)"
         let store = PostgresStore(
             connection, schema: schema, connectionsMax: connectionsMax, migrates: migrates, connectionTimeout: connectionTimeout,
-            statementTimeout: statementTimeout)
+            statementTimeout: statementTimeout, pollInterval: pollInterval, defersConstraints: defersConstraints, altersExistingTables: altersExistingTables)
         return .custom(store, at: parts.url ?? URL(filePath: "/postgres"))
     }
 }

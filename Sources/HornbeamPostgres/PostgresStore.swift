@@ -7,7 +7,7 @@ internal import HornbeamThreads
 ///
 /// The server answers fetches and counts whose conditions and orders have exactly the same meaning in SQL. For other requests it returns more
 /// rows, of which Hornbeam finds the results. Open it with `PersistentStoreDescription.postgres(_:)`.
-public final class PostgresStore: QueryingStore {
+public final class PostgresStore: QueryingStore, MigratingStore {
     private struct State {
         var identifier = UUID()
         var metadata: [String: PropertyValue] = [:]
@@ -21,9 +21,12 @@ public final class PostgresStore: QueryingStore {
     let reads = PerThread<ReadTransaction>()
     let schema: String
     private let migrates: Bool
+    private let altersExistingTables: Bool
+    private let defersConstraints: Bool
     /// The identity of this object in the table of saves.
     let source = UUID()
     private let state = Guarded(State())
+    let historyState = Guarded(HistoryKeeping())
 
     /// A store in a schema of a database. Connects when it is opened.
     ///
@@ -34,14 +37,20 @@ public final class PostgresStore: QueryingStore {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
+    ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
+    ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
     public init(
         _ connection: String, schema: String = "public", connectionsMax: Int = 8, migrates: Bool = false, connectionTimeout: Duration = .seconds(20),
-        statementTimeout: Duration? = nil
+        statementTimeout: Duration? = nil, pollInterval: Duration? = nil, defersConstraints: Bool = true, altersExistingTables: Bool = false
     ) {
+        self.defersConstraints = defersConstraints
         self.migrates = migrates
+        self.altersExistingTables = altersExistingTables
         pool = ConnectionPool(
             ConnectionOptions(
-                parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout))
+                parameters: connection, connectionsMax: connectionsMax, connectionTimeout: connectionTimeout, statementTimeout: statementTimeout,
+                pollInterval: pollInterval))
         self.schema = schema
     }
 
@@ -67,18 +76,26 @@ public final class PostgresStore: QueryingStore {
     ///
     /// - Throws: `modelMismatch` if the tables were made for another version of the model and are not migrated; `inferredMappingFailed` and
     ///   `unsupportedRequest` if they cannot be migrated; `storeInUse` if another container has opened this object, or other processes use the tables.
-    public func open(_ model: ManagedObjectModel) throws {
+    public func open(_ model: ManagedObjectModel) throws { try open(model, migrating: nil) }
+
+    /// Creates the tables in an empty schema, or migrates them, by the plan of the container if it has one.
+    ///
+    /// - Throws: The errors of `open(_:)` and of the migration of Hornbeam's own stores.
+    public func open(_ model: ManagedObjectModel, migrating migration: StoreRowMigration?) throws {
         guard state.withLock({ $0.layout == nil }) else {
             throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
         }
-        var layout = try StoreLayout(model, schema: schema)
+        var layout = try StoreLayout(model, schema: schema, defersConstraints: defersConstraints)
         pool.preparation.withLock { $0 = nil }
         pool.open()
         let opened: SchemaSetup.Opened
         do {
+            let keepsHistory = historyState.withLock { $0.tracking != nil }
             opened = try translated { [layout] in
                 try pool.withConnection(until: pool.options.deadline) { connection in
-                    let opened = try SchemaSetup(layout, schema, migrates: migrates, connection).run()
+                    let opened = try SchemaSetup(
+                        layout, schema, migrates: migrates, by: migration, altersExistingTables: altersExistingTables, keepsHistory: keepsHistory, connection
+                    ).run()
                     // A migration has no time limit.
                     try pool.options.limitStatements(connection)
                     return opened
@@ -88,7 +105,7 @@ public final class PostgresStore: QueryingStore {
             pool.close()
             throw error
         }
-        let lock = ModelLock(layout, schema)
+        let lock = ModelLock(layout, schema, recordsHistory: opened.recordsHistory)
         let options = pool.options
         pool.preparation.withLock { preparation in
             preparation = { connection in
@@ -97,6 +114,8 @@ public final class PostgresStore: QueryingStore {
             }
         }
         layout.identifier = opened.identifier
+        (layout.tableNumbers, layout.keySequences) = (opened.tableNumbers, opened.keySequences)
+        historyState.withLock { $0.isRecording = opened.recordsHistory }
         state.withLock { state in
             state.layout = layout
             // The sequence of a store that was destroyed has begun again.
@@ -108,12 +127,36 @@ public final class PostgresStore: QueryingStore {
 
     public func newKeys(for entityNames: [String]) throws -> [UInt64] {
         let layout = try layout
+        if layout.hasMappedTables { return try newKeys(for: entityNames, layout) }
+        return try newKeys(count: entityNames.count, layout)
+    }
+
+    /// Keys from the sequences of existing tables and from the store's own one.
+    private func newKeys(for entityNames: [String], _ layout: StoreLayout) throws -> [UInt64] {
+        var keys = [UInt64](repeating: 0, count: entityNames.count)
+        for (name, places) in Dictionary(grouping: entityNames.indices, by: { entityNames[$0] }).sorted(by: { $0.key < $1.key }) {
+            let table = try layout.table(of: name)
+            guard table.isMapped, let sequence = layout.keySequences[table.name] else {
+                for (place, key) in zip(places, try newKeys(count: places.count, layout)) { keys[place] = key }
+                continue
+            }
+            let found = try withConnection {
+                try $0.execute(Statement("SELECT nextval($1::regclass) FROM generate_series(1, $2::int)", [sequence, String(places.count)]))
+            }
+            for (row, place) in places.enumerated() {
+                keys[place] = layout.outer(CustomStoreKey(name, found[row, 0].flatMap(UInt64.init) ?? 0)).key
+            }
+        }
+        return keys
+    }
+
+    private func newKeys(count: Int, _ layout: StoreLayout) throws -> [UInt64] {
         var keys: [UInt64] = []
         while true {
-            state.withLock { Self.take(entityNames.count, from: &$0.keys, to: &keys) }
-            if keys.count == entityNames.count { return keys }
+            state.withLock { Self.take(count, from: &$0.keys, to: &keys) }
+            if keys.count == count { return keys }
             // Without the lock: other threads continue meanwhile.
-            let blocks = try newBlocks((entityNames.count - keys.count - 1) / StoreLayout.keyBlock + 1, layout)
+            let blocks = try newBlocks((count - keys.count - 1) / StoreLayout.keyBlock + 1, layout)
             state.withLock { $0.keys = blocks.reversed() + $0.keys }
         }
     }
@@ -146,7 +189,10 @@ public final class PostgresStore: QueryingStore {
     }
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
-        let listener = ChangeListener(pool.options, try layout, source: source, handler)
+        let layout = try layout
+        let listener = ChangeListener(pool.options, layout, source: source) {
+            try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
+        }
         try translated { try listener.start() }
         state.withLock { $0.listeners.append(listener) }
     }

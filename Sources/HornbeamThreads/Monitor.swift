@@ -74,7 +74,7 @@ import Glibc
 
     /// Waits for the condition, at most for the given time.
     package func wait(_ condition: Condition, nanoseconds: Int) {
-        if let thread = Interleaving.current { return thread.waitWithLimit(self) }
+        if let thread = Interleaving.current { return thread.wait(self, address(condition), limit: nanoseconds) }
         var until = timespec()
         unsafe clock_gettime(Monitor.clock, &until)
         let end = until.tv_nsec + nanoseconds

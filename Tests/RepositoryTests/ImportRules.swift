@@ -33,7 +33,7 @@ import Testing
             "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamPostgres",
         ]),
         "Examples": system.union(["Hornbeam", "HornbeamLists"]),
-        "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "HornbeamPostgres", "CSQLite", "CLMDB", "CPostgres"]),
+        "Benchmarks": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel", "Hornbeam", "HornbeamPostgres", "CSQLite", "CLMDB", "CPostgres"]),
     ]
 
     @Test func everyModuleImportsOnlyWhatLiesBelowIt() throws {

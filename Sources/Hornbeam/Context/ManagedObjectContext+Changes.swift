@@ -115,6 +115,7 @@ extension ManagedObjectContext {
         FreedMemory.returnToSystem(after: count - registry.count)
     }
 
+    @usableFromInline
     func sweepIfDue() {
         if registry.isSweepDue, !retainsRegisteredObjects { sweep() }
     }

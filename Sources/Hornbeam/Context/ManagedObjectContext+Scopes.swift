@@ -78,13 +78,12 @@ extension ManagedObjectContext {
     }
 
     /// Loads the objects at the other end of a relationship of several objects together, if their store answers queries itself.
-    func loadRelated(to objects: [ManagedObject], along name: String) {
+    func loadRelated(to objects: [ManagedObject], along name: String) throws {
         guard let store = stack.queryingStore else { return }
         for (scope, objects) in Dictionary(grouping: objects.lazy.filter { !$0.objectID.isTemporaryID }, by: \.scope) {
             guard let property = scope.entity.relationshipsByName[name] else { continue }
             let owners = objects.map { ObjectReference(scope.entity, $0.key) }
-            // An error is ignored here: the first read of an object reports it.
-            if (try? store.loadRelated(to: owners, by: property)) == true { try? switchToNewest(.first) }
+            if try store.loadRelated(to: owners, by: property) { try switchToNewest(.first) }
         }
     }
 

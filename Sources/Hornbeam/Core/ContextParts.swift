@@ -74,8 +74,6 @@ struct AccessState {
     var rowsLookedUp = 0
     /// The cost of fetches so far. Fired faults are not in it; each entity cache counts its own.
     var costs = FetchCounters()
-    /// The shapes of the last requests.
-    var recentShapes = RecentShapes()
     /// The parts of a fetch that is reported as a whole; nil outside such a fetch.
     var partsOfFetch: [FetchWork]?
 }

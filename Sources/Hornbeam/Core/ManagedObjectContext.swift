@@ -36,6 +36,8 @@ public final class ManagedObjectContext {
     @safe @exclusivity(unchecked) var observers = ContextObservers()
     @safe @exclusivity(unchecked) var family = ContextFamily()
     var access = AccessState()
+    /// The last requests by shape.
+    @safe @exclusivity(unchecked) var recentFetches = RecentFetches()
     /// Read failures that the next fetch, count and save throw.
     @safe @exclusivity(unchecked) var failures = ReadFailures()
 
@@ -145,7 +147,9 @@ extension ManagedObjectContext {
         set {
             let isOther = reading.move(to: newValue)
             scopes.read(from: newValue)
-            if isOther { tracker.objects.views.forget() }
+            guard isOther else { return }
+            tracker.objects.views.forget()
+            recentFetches.forgetDirectFetches()
         }
     }
 

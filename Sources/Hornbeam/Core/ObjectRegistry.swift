@@ -246,7 +246,8 @@ internal import HornbeamThreads
             (used, last) = (0, (0, 0))
         } else if groups < used {
             // During a rebuild, two tables exist, which is the peak memory of a fetch. So the table is rebuilt only if it shrinks.
-            rebuild(for: groups)
+            // A small table keeps its size, because it is usually filled again.
+            rebuild(for: max(groups, min(used, Self.emptyCapacityMax / 2)))
         }
         survivors = (count, groups)
     }

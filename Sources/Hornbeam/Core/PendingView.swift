@@ -15,24 +15,30 @@ final class PendingView {
     private var objects: [UInt64: ManagedObject] = [:]
     /// The keys of the objects that exist in the store or the parent, which may find them too.
     private(set) var alteredKeys: Set<UInt64> = []
-    /// The keys of the objects, by the value of a property. An index is made at the first request by its property.
-    private var indexes: [Int: ValueIndex] = [:]
+    /// An index is made at the first request by its property.
+    private var indexes: [ValueIndex] = []
 
-    /// The keys of objects by value, as of the last update of each object.
-    private struct ValueIndex {
+    /// The keys of objects by the value of a property, as of the last update of each object.
+    private final class ValueIndex {
+        /// The index of the property.
+        let property: Int
         /// One object for each value. Most values of a request for equality have no other.
         private var first: [PropertyValue: UInt64] = [:]
         /// The other objects.
         private var others: [PropertyValue: Set<UInt64>] = [:]
         private var values: [UInt64: PropertyValue] = [:]
 
-        func keys(of value: PropertyValue) -> [UInt64] {
-            guard let key = first[value] else { return [] }
-            return [key] + (others[value] ?? [])
+        init(of property: Int) { self.property = property }
+
+        func forEachKey(of value: PropertyValue, _ body: (UInt64) -> Void) {
+            guard let key = first[value] else { return }
+            body(key)
+            guard !others.isEmpty, let more = others[value] else { return }
+            for key in more { body(key) }
         }
 
         /// - Parameter value: Nil to remove the object from the index.
-        mutating func updateIndex(_ key: UInt64, _ value: PropertyValue?) {
+        func updateIndex(_ key: UInt64, _ value: PropertyValue?) {
             let old = values[key]
             guard old != value else { return }
             if let old { remove(key, old) }
@@ -41,7 +47,7 @@ final class PendingView {
             if first[value] == nil { first[value] = key } else { others[value, default: []].insert(key) }
         }
 
-        private mutating func remove(_ key: UInt64, _ value: PropertyValue) {
+        private func remove(_ key: UInt64, _ value: PropertyValue) {
             if first[value] == key {
                 first[value] = others[value]?.popFirst()
             } else {
@@ -77,13 +83,12 @@ final class PendingView {
         guard isRelevant(object) else {
             objects[key] = nil
             alteredKeys.remove(key)
-            for index in Array(indexes.keys) { indexes[index]?.updateIndex(key, nil) }
+            for index in indexes { index.updateIndex(key, nil) }
             return
         }
         objects[key] = object
         if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
-        // Iterating over the dictionary itself would copy each entry.
-        for index in Array(indexes.keys) { updateIndex(object, index) }
+        for index in indexes { update(index, object) }
     }
 
     private func isRelevant(_ object: ManagedObject) -> Bool {
@@ -98,20 +103,28 @@ final class PendingView {
 
     /// The objects whose attribute or to-one relationship may have one of these values.
     func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
-        if indexes[property.index] == nil {
-            indexes[property.index] = ValueIndex()
-            for object in objects.values { updateIndex(object, property.index) }
+        let index = index(of: property.index)
+        if values.count == 1 {
+            var found: [ManagedObject] = []
+            index.forEachKey(of: values[0]) { key in if let object = objects[key] { found.append(object) } }
+            return found
         }
-        guard let index = indexes[property.index] else { return [] }
-        if values.count == 1 { return index.keys(of: values[0]).compactMap { objects[$0] } }
         var keys: Set<UInt64> = []
-        for value in values { keys.formUnion(index.keys(of: value)) }
+        for value in values { index.forEachKey(of: value) { keys.insert($0) } }
         return keys.compactMap { objects[$0] }
     }
 
-    private func updateIndex(_ object: ManagedObject, _ index: Int) {
-        let value = object.isDeleted ? .null : object.currentValue(of: object.scope.properties[index])
-        indexes[index]?.updateIndex(object.registryKey, value.isNull ? nil : value)
+    private func index(of property: Int) -> ValueIndex {
+        if let known = indexes.first(where: { $0.property == property }) { return known }
+        let made = ValueIndex(of: property)
+        for object in objects.values { update(made, object) }
+        indexes.append(made)
+        return made
+    }
+
+    private func update(_ index: ValueIndex, _ object: ManagedObject) {
+        let value = object.isDeleted ? .null : object.currentValue(of: object.scope.properties[index.property])
+        index.updateIndex(object.registryKey, value.isNull ? nil : value)
     }
 }
 

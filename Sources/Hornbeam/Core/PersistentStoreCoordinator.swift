@@ -112,9 +112,11 @@ public final class PersistentStoreCoordinator: Sendable {
 
     /// Returns a lease of a description's store, which is opened if this process has not opened it.
     func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
-        if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
         var options = options(for: description)
         options.migration?.progress = monitor?.report(for: description.url)
+        if let custom = description.customStore {
+            return try Store.lease(custom, model: managedObjectModel, history: description.history, migration: options.migration)
+        }
         return try Store.lease(description.location, model: managedObjectModel, options: options)
     }
 

@@ -7,8 +7,31 @@ extension ManagedObjectContext {
     ///
     /// Switches the context to the newest snapshot of the stores. The objects are faults whose rows are located.
     /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; read failures of getters (`readFailures`); the store's error.
+    @inlinable
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-        let request = request.untyped
+        guard let found = try directObjects(of: request.untyped) else { return try fetchGenerally(request.untyped) }
+        // For an empty result, the initialiser below would write into the empty array that all threads share.
+        guard found.count > 0 else { return [] }
+        let objects = unsafe try [Object](unsafeUninitializedCapacity: found.count) { objects, count in
+            while count < found.count {
+                let object = try self.object(count, of: found)
+                let result: Object = try known(object, request.untyped)
+                unsafe objects.initializeElement(at: count, to: result)
+                count += 1
+            }
+        }
+        sweepIfDue()
+        return objects
+    }
+
+    @inlinable @inline(__always)
+    func known<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
+        if type(of: object) == Object.self { return unsafe unsafeDowncast(object, to: Object.self) }
+        return try typed(object, request)
+    }
+
+    @usableFromInline
+    func fetchGenerally<Object: ManagedObject>(_ request: FetchDescription) throws -> [Object] {
         try requireObjects(request)
         guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
         return try store.readingOneState { try finish(find(request), request) }
@@ -22,7 +45,7 @@ extension ManagedObjectContext {
         }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
-        if !request.relationshipKeyPathsForPrefetching.isEmpty { prefetch(request, for: objects) }
+        if !request.relationshipKeyPathsForPrefetching.isEmpty { try prefetch(request, for: objects) }
         return objects
     }
 
@@ -48,6 +71,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The errors of `fetch`.
     public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
+        if let count = try directCount(of: request.untyped) { return count }
         if request.untyped.resultType == .dictionaries { return try countDictionaries(request.untyped) }
         return try countPrepared(prepared(request.untyped))
     }
@@ -66,9 +90,9 @@ extension ManagedObjectContext {
     }
 
     func validated(_ request: FetchDescription) throws -> ValidatedFetch {
-        if let shape = access.recentShapes.shape(of: request) { return ValidatedFetch(request, of: shape) }
+        if let recent = recentFetches.find(request) { return ValidatedFetch(request, of: recent.shape) }
         let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.requestShapes)
-        if let shape = fetch.shape { access.recentShapes.add(shape) }
+        if let shape = fetch.shape { recentFetches.add(shape, request) }
         return fetch
     }
 
@@ -154,6 +178,7 @@ extension ManagedObjectContext {
         }
     }
 
+    @usableFromInline
     func typed<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
         if let typed = object as? Object { return typed }
         throw HornbeamError(

@@ -7,21 +7,24 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next fetch with
     /// prefetching, or the end of the event.
-    func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
+    ///
+    /// - Throws: The error of a store that answers queries itself.
+    func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) throws {
         releasePrefetched()
         for path in request.relationshipKeyPathsForPrefetching {
             var level = objects
             for name in path.split(separator: ".") {
-                level = destinations(of: level, along: String(name))
+                level = try destinations(of: level, along: String(name))
                 access.prefetched += level
             }
         }
     }
 
-    private func destinations(of objects: [ManagedObject], along name: String) -> [ManagedObject] {
+    private func destinations(of objects: [ManagedObject], along name: String) throws -> [ManagedObject] {
         var ids: [ManagedObjectID] = []
         var seen: Set<ManagedObjectID> = []
-        loadRelated(to: objects, along: name)
+        // Before the getters below, which cannot throw.
+        try loadRelated(to: objects, along: name)
         for object in objects {
             guard let property = object.scope.entity.relationshipsByName[name] else { continue }
             if property.isToMany {
@@ -35,12 +38,12 @@ extension ManagedObjectContext {
 
     /// Records that a to-one relationship was followed to an object whose row was not located.
     ///
-    /// After several steps along the same relationship, the destinations of neighbouring objects are created too: a loop over the objects of
-    /// a fetch probably reads them next.
+    /// After several steps along the same relationship from objects with near keys, the destinations of neighbouring objects are created too: a loop over
+    /// the objects of a fetch probably reads them next.
     func recordStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
         access.log?.lastStep = (destination.key, property)
         guard access.log == nil, parent == nil, !role.isDetachedReader else { return }
-        guard access.readAhead.countStep(along: property) else { return }
+        guard access.readAhead.countStep(along: property, from: object.registryKey) else { return }
         var ids: [ManagedObjectID] = []
         for neighbour in registry.neighbours(after: object.registryKey, limit: ReadAhead.width) where neighbour.scope === object.scope {
             guard case .objectID(let id) = neighbour.currentValue(of: property), !id.isTemporaryID else { continue }

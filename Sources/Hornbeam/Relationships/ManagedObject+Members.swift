@@ -113,10 +113,30 @@ extension ManagedObject {
 
     /// The destination of a to-one relationship.
     final func destination(of property: PropertyDescription) -> ManagedObject? {
-        guard case .objectID(let id) = currentValue(of: property), let context = readingContext else { return nil }
-        let destination = context.object(with: id)
+        guard let context = readingContext else { return nil }
+        let destination: ManagedObject
+        if let stored = storedDestination(of: property, in: context) {
+            guard let reference = stored else { return nil }
+            destination = context.object(for: reference, hint: RowHint())
+        } else {
+            guard case .objectID(let id) = currentValue(of: property) else { return nil }
+            destination = context.object(with: id)
+        }
         if !destination.isRowLocated { context.recordStep(from: self, along: property, to: destination) }
         return destination
+    }
+
+    /// The destination in the row of an object without unsaved values, as a key of the context; the inner value is nil for a null. Nil if the value must be
+    /// read as a `PropertyValue`.
+    private func storedDestination(of property: PropertyDescription, in context: ManagedObjectContext) -> ObjectReference?? {
+        guard scope.hub == nil, !scope.isNested, !scope.isIncremental, !property.isTransient else { return nil }
+        fireIfNeeded()
+        guard state.isDisjoint(with: .notPlain), record == nil else { return nil }
+        var place = hint
+        // The general way reports a failure.
+        guard let stored = try? scope.readingSnapshot().toOne(of: property, scope.entity, key, &place) else { return nil }
+        hint = place
+        return .some(stored?.inSlot(scope.slot))
     }
 
     /// The context in which related objects are looked up; nil for a detached object.

@@ -61,7 +61,8 @@ final class BatchVendor<Object: ManagedObject> {
     private func created(_ batch: ArraySlice<ObjectReference>) -> [Object] {
         let objects: [Object] = context.objects(for: batch).map { context.expecting($0, request) }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
-        if !request.relationshipKeyPathsForPrefetching.isEmpty { context.prefetch(request, for: objects) }
+        // An error is ignored here: the first read of an object reports it.
+        if !request.relationshipKeyPathsForPrefetching.isEmpty { try? context.prefetch(request, for: objects) }
         return objects
     }
 }

@@ -128,13 +128,15 @@ final class Checkpointer: Sendable {
 
     /// Writes the nodes of a version, its catalogue and the file table, and syncs them. Tries once more after a failed write or sync. On a full
     /// disk, releases recycled log segments and then the reserve, and tries again.
-    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) -> Image {
+    private func write(
+        _ version: StoreVersion, sequence: UInt64, writtenEarly: [PageReference] = [], isAwaited: Bool, isThrottled: Bool = false
+    ) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let pipeline = engine.pipeline
         appender.setThrottle(!isThrottled ? nil : { @Sendable [engine] in engine.isCheckpointThrottled })
         var hasFailed = false
         while true {
-            do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
+            do throws(EngineError) { return try writeOnce(version, sequence, writtenEarly, threads: threads) } catch {
                 appender.abandon()
                 switch error.code {
                 case .full where pipeline.releaseRecycledSegments() || engine.reserve.release(): continue
@@ -145,7 +147,9 @@ final class Checkpointer: Sendable {
         }
     }
 
-    private func writeOnce(_ version: StoreVersion, _ sequence: UInt64, threads: Int) throws(EngineError) -> Image {
+    private func writeOnce(
+        _ version: StoreVersion, _ sequence: UInt64, _ writtenEarly: [PageReference], threads: Int
+    ) throws(EngineError) -> Image {
         try appender.seal()
         appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
         let start = appender.bytesAppended
@@ -153,7 +157,7 @@ final class Checkpointer: Sendable {
         var roots: [PageReference] = []
         for tree in version.trees { roots.append(try writer.write(tree)) }
         let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)
-        let table = try engine.space.table(at: version.number, written: Array(writer.written.values))
+        let table = try engine.space.table(at: version.number, written: writer.written.values + writtenEarly)
         let fileTable = try append(table.encode(), sequence)
         try appender.sync()
         assert(roots.allSatisfy { !$0.isInMemory }, "A catalogue names pages on disk.")
@@ -178,10 +182,10 @@ final class Checkpointer: Sendable {
     // MARK: Committing a big transaction
 
     /// Writes and syncs the nodes of an executed version and its catalogue, so that a log record only needs to refer to them. The caller has the
-    /// writer's turn. It calls `finishAttachment` when that record is durable.
-    func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
+    /// writer's turn. It calls `finishAttachment` when that record is durable. `writtenEarly`: pages of the version that are durable already.
+    func attach(_ version: StoreVersion, writtenEarly: [PageReference]) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
-        let image = try write(version, sequence: sequence, isAwaited: true)
+        let image = try write(version, sequence: sequence, writtenEarly: writtenEarly, isAwaited: true)
         assert(!image.catalogue.isInMemory && !image.catalogue.isEmpty, "The log names a catalogue in the page files.")
         return Attachment(image: image)
     }

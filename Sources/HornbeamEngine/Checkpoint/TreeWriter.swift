@@ -2,6 +2,7 @@
 // children.
 
 import HornbeamThreads
+import Synchronization
 
 /// Appends the new nodes of one version to page files.
 final class TreeWriter {
@@ -59,10 +60,39 @@ final class TreeWriter {
         return written
     }
 
+    /// Writes the leaves of a running transaction, and sets their links to their addresses. The pool may evict them afterwards. A tree with a
+    /// single page is not changed.
+    func writeLeaves(of record: TreeRecord, madeBy ledger: NodeLedger) throws(EngineError) {
+        guard record.root.isInMemory, pool.page(record.root.frame).level > 0 else { return }
+        try writeLeaves(below: record.root.frame, record, ledger)
+    }
+
+    private func writeLeaves(below frame: UInt32, _ record: TreeRecord, _ ledger: NodeLedger) throws(EngineError) {
+        // A node that the transaction has not made has no children of it.
+        guard ledger.isOwn(frame) else { return }
+        let node = SlottedNode(pool.page(frame))
+        let isParent = node.page.level == 1
+        if isParent { try writeLeaves(below: node, record) { ledger.isOwn($0) } }
+        for i in 0..<node.count {
+            let child = node.child(i)
+            guard child.isInMemory else { continue }
+            guard isParent else {
+                try writeLeaves(below: child.frame, record, ledger)
+                continue
+            }
+            guard let page = written[child.frame] else { continue }
+            node.setWritten(i, address: page.address, stamp: page.stamp)
+            unsafe node.hintCell(i).pointee.store(child.frame, ordering: .relaxed)
+            pool.markWritten(child.frame, address: page.address, stamp: page.stamp, isPinned: false)
+        }
+    }
+
     /// Writes the new leaves below one inner node. Several threads pack them; one thread appends them in order.
-    private func writeLeaves(below node: SlottedNode, _ record: TreeRecord) throws(EngineError) {
+    private func writeLeaves(
+        below node: SlottedNode, _ record: TreeRecord, where isIncluded: (UInt32) -> Bool = { _ in true }
+    ) throws(EngineError) {
         let links = (0..<node.count).map { node.child($0) }.filter {
-            $0.isInMemory && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
+            $0.isInMemory && isIncluded($0.frame) && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
         }
         for start in stride(from: 0, to: links.count, by: TreeWriter.leavesTogether) {
             let part = links[start..<min(start + TreeWriter.leavesTogether, links.count)]

@@ -20,8 +20,8 @@ extension ProcessTurn {
         pthread_detach(thread)
     }
 
-    /// Takes the turn for waiting transactions, and hands it over to processes that ask for it.
-    private func serve() {
+    /// Takes the turn for waiting transactions, and hands it over to processes that ask for it, until the turn ends.
+    func serve() {
         monitor.lock()
         while unsafe !state.isEnding {
             switch unsafe state.phase {
@@ -39,31 +39,30 @@ extension ProcessTurn {
         monitor.unlock()
     }
 
-    /// The pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
-    private static let pauseAfterCommits: Int32 = 5
+    /// The longest pause after commits of other processes were read, in milliseconds. It limits the processor time of following a busy process.
+    private static let pauseAfterCommitsMax: Int32 = 15
 
     /// Reads the commits of other processes, or waits for one. The caller has the monitor, which is released meanwhile.
     private func listen() {
         unsafe state.isListening = true
+        let pause = unsafe state.pauseAfterCommits
         monitor.unlock()
         lock.watchCommits()
         // A commit after the beginning of the watch ends the wait, so none is missed.
-        if let work = unsafe work, work.catchUp() {
-            lock.pause(milliseconds: Self.pauseAfterCommits)
-        } else {
-            lock.waitForCommit()
-        }
+        let found = unsafe work?.catchUp() ?? false
+        if found { lock.pause(milliseconds: pause) } else { lock.waitForCommit() }
         monitor.lock()
         unsafe state.isListening = false
+        unsafe state.pauseAfterCommits = found ? min(pause * 2, Self.pauseAfterCommitsMax) : 1
     }
 
     private func handOverToOthers() {
         unsafe state.isRequested = true
         while unsafe state.phase == .held && !state.isEnding {
             let now = MonotonicClock.nanoseconds
-            let isPausing = unsafe state.isUnused && Int(now) - Int(state.lastExit) >= Self.pauseMax
+            let isPausing = unsafe state.isUnused && Int(now) - Int(state.lastExit) >= pauseMax
             if unsafe state.isUnused && (isPausing || now >= state.turnEnd) { return leave() }
-            if unsafe now < state.turnEnd { monitor.wait(.progress, nanoseconds: Self.pauseMax) } else { monitor.wait(.progress) }
+            if unsafe now < state.turnEnd { monitor.wait(.progress, nanoseconds: pauseMax) } else { monitor.wait(.progress) }
         }
     }
 }

@@ -36,6 +36,10 @@ final class ProcessTurn: Sendable {
         var users = 0
         /// The number of threads that wait until the process has the turn.
         var waiters = 0
+        /// The number of threads that have begun to wait.
+        var arrivals: UInt64 = 0
+        /// The number of the last of them when the process got the turn.
+        var lastGranted: UInt64 = 0
         /// The number of threads that waited when the process got the turn and have not used it yet. They use it before it is handed over.
         var granted = 0
         /// True if another process waits for the turn.
@@ -50,10 +54,12 @@ final class ProcessTurn: Sendable {
         var isFollowing = false
         /// True while the thread reads commits of other processes or waits for one.
         var isListening = false
+        /// The pause after the next commits of other processes, in milliseconds. It doubles while there are commits after each pause.
+        var pauseAfterCommits: Int32 = 1
         /// True if any user may enter.
         var isOpen: Bool { phase == .held && (!isRequested || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
-        /// True if a user may enter that waited when the turn was granted.
-        var isGranted: Bool { isOpen || phase == .held && granted > 0 }
+        /// True if the thread that waits with a number waited when the turn was granted.
+        func isGranted(_ arrival: UInt64) -> Bool { phase == .held && arrival <= lastGranted }
         /// True if no thread in this process needs the turn.
         var isUnused: Bool { users == 0 && granted == 0 }
         /// The number of failed attempts to take the turn, and the last error.
@@ -72,11 +78,6 @@ final class ProcessTurn: Sendable {
         let catchUp: @Sendable () -> Bool
     }
 
-    /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
-    private static let turnLength: UInt64 = 1_000_000
-    /// The longest time without users in this time, in nanoseconds.
-    static let pauseMax = 100_000
-
     let lock: any SharedFileLock
     let monitor = Monitor()
     nonisolated(unsafe) var state = State()  // guarded by the monitor
@@ -84,21 +85,30 @@ final class ProcessTurn: Sendable {
     /// False in simulations.
     private let usesThread: Bool
     private let limit: UInt64
+    /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
+    private let turnLength: UInt64
+    /// The longest time without users in this time, in nanoseconds.
+    let pauseMax: Int
     private let path: String
 
     /// `limit`: the nanoseconds for which a thread waits for other processes, if `usesThread`.
-    init(_ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64) {
+    init(
+        _ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64, turnLength: UInt64 = 1_000_000, pauseMax: Int = 100_000
+    ) {
         self.lock = lock
         self.path = path
         self.usesThread = usesThread
         self.limit = limit
+        self.turnLength = turnLength
+        self.pauseMax = pauseMax
     }
 
-    /// Sets the work of the engine. `isHeld`: the process has the turn already.
-    func start(_ work: Work, isHeld: Bool) {
+    /// Sets the work of the engine. `isHeld`: the process has the turn already. `startsThread`: false if the caller runs `serve` on a thread.
+    func start(_ work: Work, isHeld: Bool, startsThread: Bool = true) {
         unsafe self.work = work
         monitor.withLock { if isHeld { unsafe state.phase = .held } }
-        if usesThread { startThread() } else if isHeld { monitor.withLock { if unsafe state.users == 0 { leave() } } }
+        guard usesThread else { return monitor.withLock { if unsafe isHeld && state.users == 0 { leave() } } }
+        if startsThread { startThread() }
     }
 
     /// True if another process waits for the turn of this one.
@@ -124,14 +134,17 @@ final class ProcessTurn: Sendable {
         let end = MonotonicClock.nanoseconds &+ limit
         let failures = unsafe state.failures
         unsafe state.waiters += 1
+        unsafe state.arrivals += 1
+        let arrival = unsafe state.arrivals
         defer { unsafe state.waiters -= 1 }
         while true {
             if unsafe state.isEnding { throw EngineError(.closed, "The store is closed.", path: path) }
             if !usesThread { readRequest() }
-            if unsafe state.isGranted {
-                unsafe state.granted = unsafe max(state.granted - 1, 0)
+            if unsafe state.isGranted(arrival) {
+                unsafe state.granted -= 1
                 return
             }
+            if unsafe state.isOpen { return }
             if let failure = unsafe state.failure, unsafe state.failures > failures { throw failure }
             if usesThread {
                 monitor.signalAll(.progress)
@@ -232,7 +245,8 @@ final class ProcessTurn: Sendable {
         }
         unsafe state.phase = failure == nil ? .held : .away
         unsafe state.granted = unsafe failure == nil ? state.waiters : 0
-        unsafe state.turnEnd = usesThread ? MonotonicClock.nanoseconds + Self.turnLength : 0
+        if failure == nil { unsafe state.lastGranted = unsafe state.arrivals }
+        unsafe state.turnEnd = usesThread ? MonotonicClock.nanoseconds + turnLength : 0
         unsafe state.isRequested = false
         unsafe state.failure = failure
         if failure != nil { unsafe state.failures += 1 }

@@ -53,12 +53,14 @@ final class WriterTurn: Sendable {
             }
             monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
         }
+        Interleaving.beginExclusiveWork("the writer's turn")
         return true
     }
 
     /// Runs queued work and grants the turn to the next thread.
     func release() {
         assert(!isFree, "A turn ends after it was granted.")
+        Interleaving.endExclusiveWork("the writer's turn")
         runQueuedWork()
         unsafe state.serving += 1
         while unsafe state.abandoned.remove(state.serving) != nil { unsafe state.serving += 1 }

@@ -114,6 +114,12 @@ import Synchronization
         }
     }
 
+    /// The number of nodes that the transaction has made and not written.
+    var unwritten: Int { born.count - spare.count }
+
+    /// Removes written nodes from the new ones: they are pages of the cache now.
+    func forget(_ written: Set<UInt32>) { born.removeAll { written.contains($0) } }
+
     /// Frees all new nodes after an abort.
     func undo() {
         for frame in born { pool.discard(frame) }

@@ -215,6 +215,7 @@ package final class Engine: Sendable {
         // A forked child must not end the turn: a thread of the parent, which the child does not have, may hold the monitor's lock.
         guard forks == ProcessForks.count else { return }
         transaction.ledger.undo()
+        transaction.earlyLeaves?.abandon()
         core.pipeline.endTurn()
     }
 
@@ -340,9 +341,11 @@ package final class Engine: Sendable {
         do throws(EngineError) {
             try core.pipeline.beginCheckpoint(hasTurn: true)
             isCheckpoint = true
-            attachment = try checkpointer.attach(version)
+            try transaction.earlyLeaves?.sync()
+            attachment = try checkpointer.attach(version, writtenEarly: transaction.earlyLeaves?.pages ?? [])
         } catch {
             core.pipeline.undo(retired: retired, born: born, above: transaction.base.number)
+            transaction.earlyLeaves?.abandon()
             core.pipeline.endTurn()
             throw error
         }

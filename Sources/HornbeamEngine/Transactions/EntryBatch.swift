@@ -24,6 +24,8 @@ import Glibc
     package init() {}
 
     package var count: Int { entries.count }
+    /// The bytes of memory for the entries, including those for sorting them.
+    package var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
 
     package func removeAll() {
         bytes.removeAll(keepingCapacity: true)
@@ -56,6 +58,12 @@ import Glibc
 
     private func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
+    }
+
+    /// The key of an entry, by its index in the order of insertion. O(n log n).
+    package func key(at index: Int) -> [UInt8] {
+        let entry = entries.sorted { $0.start < $1.start }[index]
+        return Array(bytes[Int(entry.start)..<Int(entry.start) + Int(entry.keyLength)])
     }
 
     // MARK: Order
@@ -124,5 +132,12 @@ extension WriteTransaction {
     /// returns the index of its entry in the order of insertion. Returns nil if all entries were put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
         unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
+    }
+    /// Puts the entries of a batch into an index in the order of their keys, and replaces values of keys that exist already.
+    package func put(_ batch: EntryBatch, in index: TreeID) throws(EngineError) {
+        _ = unsafe try batch.forEachSorted { key, value throws(EngineError) in
+            unsafe try put(key, value, in: index)
+            return true
+        }
     }
 }

@@ -30,6 +30,10 @@ package final class WriteTransaction {
     var user: TurnUser?
     /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
     var deferred = DeferredChanges()
+    /// The leaves that are written before the commit; nil before the first (WriteTransaction+EarlyLeaves.swift).
+    var earlyLeaves: EarlyLeaves?
+    /// The number of nodes in memory from which leaves are written.
+    var unwrittenMax: Int
 
     var pageSize: Int { ledger.pool.pageSize }
     var blobThreshold: Int { pageSize / 4 }
@@ -39,6 +43,7 @@ package final class WriteTransaction {
         self.base = base
         number = base.number.next
         ledger = NodeLedger(pool: pool, birth: number.rawValue)
+        unwrittenMax = pool.capacity / 2
         nextObjectKey = base.nextObjectKey
         nextTree = base.nextTree
         names = base.names
@@ -194,6 +199,7 @@ package final class WriteTransaction {
                 .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(StoreLimits.keyLengthMax, pageSize / 8)).")
         }
         if let isPut = try putDeferred(key, value, in: editor, onlyNew: onlyNew) { return isPut }
+        try writeLeavesEarly()
         return try mutate { () throws(EngineError) in
             guard value.count > blobThreshold else {
                 return try store(editor, key, value, isBlob: false, onlyNew: onlyNew)
@@ -217,10 +223,13 @@ package final class WriteTransaction {
         return true
     }
 
-    /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead.
+    /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead: when the redo is larger than
+    /// half of the nodes, or when the nodes fill half of the pool.
     private func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
-        guard ended.isEmpty, count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
+        guard ended.isEmpty, count > engine.options.attachThreshold,
+            count * 2 > ledger.born.count * pageSize || ledger.unwritten >= unwrittenMax
+        else { return }
         redo.abandon()
     }
 
@@ -251,6 +260,7 @@ package final class WriteTransaction {
         }
         let room = editor.layouts!.current.variableBytesMax(pageSize: pageSize)
         if let isNew = try putDeferred(row, key: key, in: editor, room: room) { return isNew }
+        try writeLeavesEarly()
         let isNew = try mutate { () throws(EngineError) in
             let cells = try row.spill(to: room) { value throws(EngineError) in
                 let reference = try engine.appendBlob(value, tree: table)
@@ -455,6 +465,14 @@ package final class WriteTransaction {
 
     /// True if the transaction has changes.
     var hasChanges: Bool { !redo.bytes.isEmpty || redo.isAbandoned }
+
+    /// The trees with their present roots, for writing their leaves. The editors forget their leaves, since these may be evicted.
+    func treesInProgress() -> [TreeRecord] {
+        editors.map { id, editor in
+            editor.forgetPath()
+            return TreeRecord(id: id, name: "", root: editor.root, layouts: editor.layouts)
+        }
+    }
 
     /// Makes the version that includes the changes.
     func makeVersion() -> StoreVersion {

@@ -123,7 +123,13 @@ package struct IndexView: Sendable {
     /// The last eight bytes of the first keys in a range as big-endian numbers, at most `most`. O(log n + results).
     package func suffixes(in range: KeyRange, skipping skipped: Int = 0, most: Int) throws(EngineError) -> [UInt64] {
         var suffixes: [UInt64] = []
-        guard most > 0 else { return suffixes }
+        try addSuffixes(in: range, skipping: skipped, most: most, to: &suffixes)
+        return suffixes
+    }
+
+    /// Appends these numbers to an empty array.
+    func addSuffixes(in range: KeyRange, skipping skipped: Int = 0, most: Int, to suffixes: inout [UInt64]) throws(EngineError) {
+        guard most > 0 else { return }
         try walk(range, false, skipped) { leaf, entries throws(EngineError) in
             let end = entries.lowerBound + min(entries.count, most - suffixes.count)
             suffixes.reserveCapacity(suffixes.count + end - entries.lowerBound)
@@ -133,31 +139,9 @@ package struct IndexView: Sendable {
             }
             return suffixes.count < most
         }
-        return suffixes
     }
 
-    /// The last eight bytes of the first keys with a prefix, as `suffixes(in:)` returns them for the range of these keys. Usually all of them are in
-    /// one leaf, which is then searched once and without the end of the range.
-    package func suffixes(startingWith prefix: [UInt8], most: Int) throws(EngineError) -> [UInt64] {
-        var suffixes: [UInt64] = []
-        guard most > 0, !root.reference.isEmpty else { return suffixes }
-        let isComplete = try prefix.withBorrowedBytes { prefix throws(EngineError) in
-            try root.reading { () throws(EngineError) in
-                let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: prefix) }))
-                var i = leaf.lowerBound(prefix).index
-                while i < leaf.count, suffixes.count < most {
-                    guard leaf.key(i, startsWith: prefix) else { return true }
-                    guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
-                    suffixes.append(leaf.keySuffix(i))
-                    i += 1
-                }
-                return suffixes.count == most
-            }
-        }
-        return isComplete ? suffixes : try self.suffixes(in: KeyRange(prefix: prefix), most: most)
-    }
-
-    private static func tooShort(_ length: Int) -> EngineError {
+    static func tooShort(_ length: Int) -> EngineError {
         EngineError(.damaged, "An index entry has a key of \(length) bytes where 8 are needed.")
     }
 

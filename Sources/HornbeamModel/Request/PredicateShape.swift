@@ -40,10 +40,10 @@ indirect enum PredicateShape: Sendable {
     func isShape(of node: FetchPredicate.Node) -> Bool {
         switch (self, node) {
         case (.comparison(let own), .comparison(let comparison)):
-            guard own.comparator == comparison.comparator, own.options == comparison.options, own.type == comparison.shapeType,
-                case .keyPath(_, let steps) = comparison.left
+            guard own.comparator == comparison.comparator, own.options == comparison.options, comparison.modifier == .direct,
+                case .keyPath(.evaluatedObject, let steps) = comparison.left, own.steps == steps
             else { return false }
-            return own.steps == steps
+            return own.type == comparison.constantType
         case (.and(let shapes), .and(let nodes)), (.or(let shapes), .or(let nodes)):
             guard shapes.count == nodes.count else { return false }
             for place in shapes.indices where !shapes[place].isShape(of: nodes[place]) { return false }
@@ -107,7 +107,13 @@ extension FetchPredicate.Comparison {
 
     /// The number of the constant's type; nil for a comparison that no shape contains. Depends on no value.
     fileprivate var shapeType: Int? {
-        guard modifier == .direct, case .keyPath(.evaluatedObject, _) = left, let value = constant else { return nil }
+        guard modifier == .direct, case .keyPath(.evaluatedObject, _) = left else { return nil }
+        return constantType
+    }
+
+    /// The number of the constant's type as the comparator uses it.
+    fileprivate var constantType: Int? {
+        guard let value = constant else { return nil }
         switch comparator {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .equal, .notEqual, .beginsWith, .endsWith, .contains:
             return value.shapeType

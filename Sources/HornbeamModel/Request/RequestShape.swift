@@ -20,14 +20,12 @@ package final class RequestShape: Sendable {
     }
 
     /// True for a request of this shape.
-    fileprivate func isShape(of other: FetchDescription) -> Bool {
+    package func isShape(of other: FetchDescription) -> Bool {
         guard settings.hasSettings(of: other), settings.entityName == other.entityName, settings.sortDescriptors == other.sortDescriptors
         else { return false }
-        switch (predicate, other.predicate) {
-        case (nil, nil): return true
-        case (let own?, let predicate?): return own.isShape(of: predicate.node)
-        default: return false
-        }
+        guard let predicate else { return other.predicate == nil }
+        guard let other = other.predicate else { return false }
+        return predicate.isShape(of: other.node)
     }
 }
 
@@ -45,30 +43,6 @@ package final class RequestShapes: Sendable {
 
     fileprivate func add(_ shape: RequestShape, _ hash: UInt64) {
         slots.withLock { $0[Int(hash % Self.slotCount)] = shape }
-    }
-}
-
-/// The shapes of the last valid requests of one context. A request of one of them needs neither a hash nor a lock.
-package struct RecentShapes {
-    private static let countMax = 4
-    /// The shapes that were found often are at the beginning.
-    private var shapes: [RequestShape] = []
-
-    package init() {}
-
-    /// The shape of a request; nil if it is not among the last ones.
-    package mutating func shape(of request: FetchDescription) -> RequestShape? {
-        for place in shapes.indices where shapes[place].isShape(of: request) {
-            let shape = shapes[place]
-            if place > 0 { shapes.swapAt(place, place - 1) }
-            return shape
-        }
-        return nil
-    }
-
-    package mutating func add(_ shape: RequestShape) {
-        if shapes.count == Self.countMax { shapes.removeLast() }
-        shapes.append(shape)
     }
 }
 
@@ -125,24 +99,36 @@ extension FetchDescription {
             && returnsDistinctResults == other.returnsDistinctResults && isPlain && other.isPlain
     }
 
-    /// Calls `body` with the position and the constant of each condition of a request whose predicate is a comparison or an AND of comparisons,
-    /// until it returns false.
-    package func forEachConstant(_ body: (Int, PropertyValue) -> Bool) {
-        guard let node = predicate?.node else { return }
-        var position = 0
-        _ = node.forEachConstant(&position, body)
+    /// The constants of the conditions, in their order, if the predicate is a comparison or an AND of comparisons; empty for another predicate.
+    package var constants: [PropertyValue] {
+        var constants: [PropertyValue] = []
+        copyConstants(to: &constants)
+        return constants
+    }
+
+    /// The constant of a predicate that is a single comparison; nil for another predicate.
+    package var onlyConstant: PropertyValue? {
+        guard let predicate, case .comparison(let comparison) = predicate.node else { return nil }
+        return comparison.constant
+    }
+
+    /// The constants in an array that is reused.
+    package func copyConstants(to constants: inout [PropertyValue]) {
+        constants.removeAll(keepingCapacity: true)
+        if let predicate, !predicate.node.appendConstants(to: &constants) { constants.removeAll() }
     }
 }
 
 extension FetchPredicate.Node {
-    fileprivate func forEachConstant(_ position: inout Int, _ body: (Int, PropertyValue) -> Bool) -> Bool {
+    /// Returns false for a condition of another form.
+    fileprivate func appendConstants(to constants: inout [PropertyValue]) -> Bool {
         switch self {
         case .comparison(let comparison):
             guard let value = comparison.constant else { return false }
-            defer { position += 1 }
-            return body(position, value)
+            constants.append(value)
+            return true
         case .and(let nodes):
-            for node in nodes where !node.forEachConstant(&position, body) { return false }
+            for node in nodes where !node.appendConstants(to: &constants) { return false }
             return true
         case .constant, .or, .not, .block: return false
         }

@@ -164,6 +164,8 @@ public struct CustomStoreChanges: Hashable, Sendable {
     public var author: String?
     /// The name of the context that saves (MOC-28).
     public var contextName: String?
+    /// The entry for the history of a `HistoryKeepingStore` that keeps history; nil for other stores.
+    public var history: StoreHistoryEntry?
 
     /// No changes.
     public init() {}

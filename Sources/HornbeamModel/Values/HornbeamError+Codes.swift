@@ -162,6 +162,7 @@ extension HornbeamError.Code {
     public static let tooLarge = Self(rawValue: 9_112)
     /// The work was cancelled.
     public static let cancelled = Self(rawValue: 9_113)
-    /// Another process writes to a shared store, and did not let this one write within the time limit. Nothing was written; try again.
+    /// Another process writes to a shared store, and did not let this one write within the time limit; or all connections of a store were in use for so long.
+    /// Nothing was written; try again.
     public static let busy = Self(rawValue: 9_114)
 }

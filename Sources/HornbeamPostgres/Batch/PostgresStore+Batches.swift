@@ -7,7 +7,14 @@ extension PostgresStore {
     /// the object, which the server does not.
     public func execute(_ batch: StoreBatch) throws -> StoreBatchAnswer? {
         let layout = try layout
-        guard let statement = try BatchStatement(batch, layout) else { return nil }
+        guard var answer = try execute(batch, layout) else { return nil }
+        (answer.updated, answer.deleted) = (answer.updated.map(layout.outer), answer.deleted.map(layout.outer))
+        return answer
+    }
+
+    private func execute(_ batch: StoreBatch, _ layout: StoreLayout) throws -> StoreBatchAnswer? {
+        guard let statement = try BatchStatement(batch, layout, recordsHistory: keepsHistory) else { return nil }
+        defer { trimHistory() }
         do {
             return try repeating { token, deadline -> StoreBatchAnswer? in
                 do { return try run(statement, token, layout, deadline) } catch let error as PostgresError {
@@ -25,11 +32,9 @@ extension PostgresStore {
     }
 
     private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws -> StoreBatchAnswer? {
-        // The payload is no source: this process reads the changed rows too, if it waits for notifications.
-        let notification = Statement(
-            "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')", [layout.channel])
+        let notifications = pool.options.pollInterval == nil ? [layout.notification(nil)] : []
         let results = try pool.withConnection(until: deadline, isCancellable: true) { connection in
-            try connection.execute(all: [Statement("BEGIN"), statement.statement(token, source), Statement("COMMIT")], then: [notification])
+            try connection.execute(all: [Statement("BEGIN"), try statement.statement(token, source), Statement("COMMIT")], then: notifications)
         }
         return Self.answer(results[1])
     }
@@ -50,11 +55,14 @@ extension PostgresStore {
 private struct BatchStatement {
     private let batch: StoreBatch
     private let layout: StoreLayout
+    private let table: TableLayout
     private let change: String
     private var parameters: [String?]
+    private let recordsHistory: Bool
 
     /// Nil if SQL cannot find exactly the objects.
-    init?(_ batch: StoreBatch, _ layout: StoreLayout) throws {
+    init?(_ batch: StoreBatch, _ layout: StoreLayout, recordsHistory: Bool) throws {
+        self.recordsHistory = recordsHistory
         // A window could have fewer objects after waiting for locks.
         guard batch.query.request.fetchLimit == 0, batch.query.request.fetchOffset == 0 else { return nil }
         var request = batch.query.request
@@ -64,18 +72,25 @@ private struct BatchStatement {
         self.batch = batch
         self.layout = layout
         parameters = select.parameters
-        let found = "(\(select.sql) FOR UPDATE OF t) AS f WHERE b._id = f._id RETURNING b._id, b._entity"
+        let table = reader.table
+        self.table = table
+        let found = """
+            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) \
+            RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity
+            """
         guard case .update(let assignments) = batch.action else {
             change = "DELETE FROM \(reader.table.name) AS b USING \(found)"
             return
         }
-        var sets = ["_version = b._version + 1"]
+        var sets = ["\(table.version) = b.\(table.version) + 1"]
         for assignment in assignments {
-            guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name) else { return nil }
+            guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name), column.name != table.shard?.name else { return nil }
+            // The deferred check of the values would come after the entry of the history.
+            if recordsHistory, layout.uniques.contains(where: { $0.table.name == reader.table.name && $0.columns.contains(column.name) }) { return nil }
             switch assignment.value {
             case .constant(let value):
-                parameters.append(try ColumnValue.text(of: value, column.property.attributeType))
-                sets.append("\(column.name) = $\(parameters.count)::\(column.type.sql)")
+                parameters.append(try column.text(of: value))
+                sets.append("\(column.name) = $\(parameters.count)::\(column.parameterType)")
             case .sum(let name, let number):
                 guard let source = reader.table.column(name, of: batch.query.entity.name) else { return nil }
                 parameters.append(String(number))
@@ -85,18 +100,39 @@ private struct BatchStatement {
         change = "UPDATE \(reader.table.name) AS b SET \(sets.joined(separator: ", ")) FROM \(found)"
     }
 
-    func statement(_ token: UUID, _ source: UUID) -> Statement {
+    func statement(_ token: UUID, _ source: UUID) throws -> Statement {
         let first = parameters.count + 1
         let values = (first ..< first + 4).map { "$\($0)" }
-        let keys = "string_agg(\(KeyList.expression("_id", "_entity", layout)), ',')"
+        let keys = "string_agg(_id || ':' || _entity, ',')"
         let isDelete = if case .delete = batch.action { true } else { false }
+        let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
+        var all = parameters + [token.uuidString, source.uuidString] + names
         let sql = """
-            WITH c AS (\(change)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
+            WITH c AS (\(change))\(try history(isDelete: isDelete, &all)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
             SELECT \(values[0])::uuid, \(values[1])::uuid, \(values[2])::text, \(values[3])::text, \(isDelete ? "''" : keys), \
             \(isDelete ? keys : "''") FROM c HAVING count(*) > 0 RETURNING changed, deleted
             """
-        let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
-        return Statement(sql, parameters + [token.uuidString, source.uuidString] + names)
+        return Statement(sql, all)
+    }
+
+    /// A part of the statement that records the batch in the history.
+    private func history(isDelete: Bool, _ parameters: inout [String?]) throws -> String {
+        guard recordsHistory else { return "" }
+        let entry = StoreHistoryEntry(isBatch: true, author: batch.author, contextName: batch.contextName)
+        let first = parameters.count + 1
+        parameters += entry.origin
+        let values = zip(first..., ["text", "text", "int", "text"]).map { "$\($0)::\($1)" }.joined(separator: ", ")
+        var group = "'entity', g._entity, \(isDelete ? "'deleted'" : "'updated'"), g.keys"
+        if case .update(let assignments) = batch.action {
+            let names = assignments.sorted { $0.property.index < $1.property.index }.map(\.property.name)
+            parameters.append(String(decoding: try JSONEncoder().encode(names), as: UTF8.self))
+            group += ", 'properties', $\(parameters.count)::json"
+        }
+        return """
+            , h AS (INSERT INTO \(layout.history.entries) (\(StoreHistoryEntry.columns)) \
+            SELECT TRUE, \(values), json_agg(json_build_object(\(group)) ORDER BY g.first) FROM (SELECT _entity, min(_id) AS first, \
+            json_agg(_id + \(layout.offset(of: table)) ORDER BY _id) AS keys FROM c GROUP BY _entity) g HAVING count(*) > 0)
+            """
     }
 }
 #endif

@@ -26,6 +26,8 @@ final class ChangeListener: Sendable {
     private static let pauseBetweenConnections = 1.0
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
+    /// The reads without a notification between two deletions of old saves: ten minutes.
+    private static let readsBetweenDeletions = 300
 
     init(_ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) throws -> Void) {
         self.options = options
@@ -57,25 +59,36 @@ final class ChangeListener: Sendable {
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
-        try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))"))
+        if options.pollInterval == nil { try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))")) }
         return connection
+    }
+
+    /// The time for which the thread waits, in milliseconds.
+    private var pause: Int32 { options.pollInterval.map { Int32(max(1, min(Double(Self.pause), $0 / .milliseconds(1)))) } ?? Self.pause }
+
+    private var pausesBetweenReads: Int {
+        options.pollInterval.map { max(1, Int(min($0 / .milliseconds(1), 1e9)) / Int(pause)) } ?? Self.pausesBetweenReads
     }
 
     private func run(_ first: Connection, _ start: SaveReader) {
         var connection: Connection? = first
         var reader = start
         var pauses = 0
+        var reads = 0
         while !state.withLock({ $0.isStopped }) {
             do {
                 let open = try connection ?? connect()
-                let isNotified = try connection != nil && open.waitForNotification(milliseconds: Self.pause)
+                let isNotified = try connection != nil && open.waitForNotification(milliseconds: pause)
                 pauses += 1
-                guard isNotified || connection == nil || pauses >= Self.pausesBetweenReads else { continue }
+                guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
                 // Only if the handler returns, these saves are read.
                 var next = reader
                 try report(next.next(open))
                 (reader, pauses) = (next, 0)
+                if isNotified { continue }
+                if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
+                reads += 1
             } catch {
                 connection = nil
                 if !state.withLock({ $0.isStopped }) { Thread.sleep(forTimeInterval: Self.pauseBetweenConnections) }
@@ -145,6 +158,17 @@ struct SaveReader: Sendable {
         position = horizon
         read = newer
         return changes
+    }
+
+    /// Deletes some of the oldest saves if they are older than a week. So long, a process can find out whether a save was written, and read the saves that it
+    /// has missed.
+    func deleteOld(_ connection: Connection) throws(PostgresError) {
+        try connection.execute(
+            Statement(
+                """
+                DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
+                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT 10000) AS s WHERE saved_at < now() - interval '7 days')
+                """))
     }
 
     private func horizon(_ connection: Connection) throws(PostgresError) -> String {

@@ -177,15 +177,18 @@ internal import HornbeamModel
         while unsafe PQisBusy(handle) == 1 {
             if isCancellable, !mayBeCancelled, StoreCancellation.isRequested { cancel() }
             var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
-            let ready = unsafe poll(&descriptor, 1, isCancellable ? Self.cancellationPause : -1)
+            // With TLS, libpq can have unread bytes that the socket does not have any more.
+            let pause = unsafe PQsslInUse(handle) == 1 ? Self.encryptedPause : isCancellable ? Self.cancellationPause : -1
+            _ = unsafe poll(&descriptor, 1, pause)
             // After an error, `PQgetResult` returns it.
-            if ready > 0, unsafe PQconsumeInput(handle) != 1 { break }
+            guard unsafe PQconsumeInput(handle) == 1 else { break }
         }
         return unsafe PQgetResult(handle)
     }
 
     /// How often a waiting call looks whether its task was cancelled, in milliseconds.
     private static let cancellationPause: Int32 = 20
+    private static let encryptedPause: Int32 = 5
 
     private func cancel() {
         mayBeCancelled = true
@@ -253,8 +256,8 @@ internal import HornbeamModel
         do { try send(trailing: [Statement("COMMIT")]) } catch { isUsable = false }
     }
 
-    /// True between the beginning and the end of a transaction, also of a failed one.
-    var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
+    /// True between the beginning and the end of a transaction, also of a failed one. Statements for which no call waits are in no transaction.
+    var isInTransaction: Bool { unsafe unread.isEmpty && PQtransactionStatus(handle) != PQTRANS_IDLE }
 
     /// Ends the transaction that an error interrupted, if there is one. A connection on which this fails is not used again.
     func rollback() {

@@ -9,6 +9,9 @@ struct ConnectionOptions: Sendable {
     /// The longest time of a statement on the server; nil for the server's own limit.
     var statementTimeout: Duration?
 
+    /// The time between two reads of the table of saves, without `LISTEN` and `NOTIFY`; nil to wait for notifications.
+    var pollInterval: Duration?
+
     var deadline: Deadline { Deadline(after: connectionTimeout) }
 
     /// Sets the time limit of the statements of a connection.

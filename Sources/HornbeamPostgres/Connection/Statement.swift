@@ -13,9 +13,12 @@ struct Statement: Sendable {
 /// Adds parameters to a statement while its text is made.
 struct ParameterList {
     private(set) var values: [String?] = []
+    /// True to write values into the text, for conditions of indexes, which have no parameters.
+    var areLiterals = false
 
     /// The placeholder of a value: `$3::bigint`.
     mutating func add(_ value: String?, as type: String) -> String {
+        if areLiterals { return value.map { "\(SQLText.literal($0))::\(type)" } ?? "NULL::\(type)" }
         values.append(value)
         return "$\(values.count)::\(type)"
     }
@@ -27,6 +30,22 @@ enum SQLText {
 
     /// A name in quotation marks, so that every character in it is part of the name.
     static func name(_ name: String) -> String { "\"" + doubling("\"", in: name) + "\"" }
+
+    /// A name without its quotation marks.
+    static func unquoted(_ name: String) -> String {
+        guard name.hasPrefix("\""), name.hasSuffix("\""), name.utf8.count > 1 else { return name }
+        return String(decoding: name.utf8.dropFirst().dropLast(), as: UTF8.self).replacing("\"\"", with: "\"")
+    }
+
+    /// A name of at most the longest length: a long one ends with the checksum of the whole.
+    static func shortened(_ name: String) -> String {
+        guard name.utf8.count > nameBytesMax else { return name }
+        let checksum = name.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        let digits = String(checksum, radix: 16)
+        var start = name
+        while start.utf8.count > nameBytesMax - digits.utf8.count - 1 { start.unicodeScalars.removeLast() }
+        return "\(start) \(digits)"
+    }
 
     /// A text in quotation marks, for places where the server takes no parameters.
     static func literal(_ text: String) -> String { "E'" + doubling("'\\", in: text) + "'" }

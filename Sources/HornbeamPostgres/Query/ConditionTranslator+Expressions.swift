@@ -145,7 +145,7 @@ extension ConditionTranslator {
         case .objectID(let id):
             guard !id.isTemporaryID else { return nil }
             // An object of another store equals none: keys are positive.
-            (text, type, kind) = (id.storeIdentifier == layout.identifier ? String(id.reference) : "-1", "bigint", .reference)
+            (text, type, kind) = (id.storeIdentifier == layout.identifier ? String(layout.inner(id.customKey).key) : "-1", "bigint", .reference)
         case .array, .set, .dictionary: return nil
         }
         return SQLOperand(sql: parameters.add(text, as: type), kind: kind, isConstant: true)

@@ -17,9 +17,10 @@ struct ConditionTranslator {
     var allowsCalculations = true
     private var aliasCount = 0
 
-    init(_ layout: StoreLayout, _ entity: EntityDescription) {
+    /// - Parameter row: The alias of the rows.
+    init(_ layout: StoreLayout, _ entity: EntityDescription, row: String = "t") {
         self.layout = layout
-        scopes = [QueryScope(row: "t", entity: entity)]
+        scopes = [QueryScope(row: row, entity: entity)]
     }
 
     /// The joins of the query's own rows.
@@ -164,7 +165,7 @@ struct ConditionTranslator {
     private mutating func reference(_ value: QueryValue, _ comparator: StoreComparison.Operator, _ id: ManagedObjectID) -> String? {
         guard comparator == .equal, value.property?.isAttribute != true, !id.isTemporaryID else { return nil }
         guard id.storeIdentifier == layout.identifier else { return "FALSE" }
-        return "\(value.sql) = \(parameters.add(String(id.reference), as: "bigint"))"
+        return "\(value.sql) = \(parameters.add(String(layout.inner(id.customKey).key), as: "bigint"))"
     }
 }
 

@@ -25,7 +25,9 @@ struct GroupColumns {
     init(_ layout: StoreLayout) { self.layout = layout }
 
     /// The columns, with the least key and the doubts of groups.
-    var groupSQL: String { (texts + ["min(t._id)", doubts.isEmpty ? "FALSE" : "coalesce(\(doubts.joined(separator: " OR ")), FALSE)"]).joined(separator: ", ") }
+    func groupSQL(_ table: TableLayout) -> String {
+        (texts + ["min(t.\(table.id))", doubts.isEmpty ? "FALSE" : "coalesce(\(doubts.joined(separator: " OR ")), FALSE)"]).joined(separator: ", ")
+    }
 
     // MARK: Adding
 
@@ -142,7 +144,7 @@ struct GroupColumns {
     private func objectID(_ key: String?, _ entity: String?) -> PropertyValue {
         guard let key = key.flatMap(UInt64.init), let entity else { return .null }
         let origin = ManagedObjectID.StoreIdentity(entityName: entity, storeIdentifier: layout.identifier, entityNumber: -1)
-        return .objectID(ManagedObjectID(origin: origin, reference: key))
+        return .objectID(ManagedObjectID(origin: origin, reference: layout.outer(CustomStoreKey(entity, key)).key))
     }
 }
 #endif

@@ -5,13 +5,14 @@ public import HornbeamModel
 extension PostgresStore {
     /// Nil also for a query whose calculations the server cannot finish, such as a sum with more than 64 bits.
     public func answer(_ query: StoreQuery) throws -> StoreAnswer? {
-        var translator = QueryTranslator(query.request, query.entity, excluding: query.excludedKeys, try layout)
+        let layout = try layout
+        var translator = QueryTranslator(query.request, query.entity, excluding: query.excludedKeys, layout)
         switch query.kind {
         case .objects:
             guard let (reader, statement) = try translator.exact() else { return nil }
             return try calculated(statement).map {
                 let (keys, rows) = try reader.objects($0, query)
-                return .objects(keys, rows: rows)
+                return .objects(keys.map(layout.outer), rows: layout.outer(rows))
             }
         case .count:
             guard let statement = try translator.exactCount() else { return nil }
@@ -28,7 +29,9 @@ extension PostgresStore {
     /// Nil if the server cannot finish a calculation.
     private func calculated(_ statement: Statement) throws -> QueryResult? {
         try translated {
-            do { return try lending(isCancellable: true) { try $0.execute(statement) } } catch let error as PostgresError where error.isCalculation { return nil }
+            do { return try lending(isCancellable: true) { try $0.execute(statement) } } catch let error as PostgresError where error.isCalculation {
+                return nil
+            }
         }
     }
 

@@ -5,16 +5,16 @@ extension PostgresStore {
     public func rows(for need: CustomStoreNeed) throws -> [CustomStoreRow] {
         let layout = try layout
         switch need {
-        case .everything: return try withConnection(isCancellable: true) { try StoreReader(layout, $0).everything() }
-        case .fetch(let request): return try rows(for: request, layout)
-        case .objects(let keys): return try withConnection { try StoreReader(layout, $0).rows(of: keys) }
+        case .everything: return layout.outer(try withConnection(isCancellable: true) { try StoreReader(layout, $0).everything() })
+        case .fetch(let request): return layout.outer(try rows(for: request, layout))
+        case .objects(let keys): return layout.outer(try withConnection { try StoreReader(layout, $0).rows(of: keys.map(layout.inner)) })
         case .members(let owner, let relationship): return try members(of: [owner], relationship: relationship)
         }
     }
 
     public func members(of owners: [CustomStoreKey], relationship: String) throws -> [CustomStoreRow] {
         let layout = try layout
-        return try withConnection { try StoreReader(layout, $0).members(of: owners, relationship) }
+        return layout.outer(try withConnection { try StoreReader(layout, $0).members(of: owners.map(layout.inner), relationship) })
     }
 
     private func rows(for request: FetchDescription, _ layout: StoreLayout) throws -> [CustomStoreRow] {
@@ -31,8 +31,11 @@ extension PostgresStore {
 struct StoreReader {
     private let layout: StoreLayout
     private let connection: Connection
+    /// True if the connection is in a transaction of the caller.
+    private let isInTransaction: Bool
 
-    init(_ layout: StoreLayout, _ connection: Connection) {
+    init(_ layout: StoreLayout, _ connection: Connection, isInTransaction: Bool = false) {
+        self.isInTransaction = isInTransaction
         self.layout = layout
         self.connection = connection
     }
@@ -44,13 +47,8 @@ struct StoreReader {
 
     /// The rows with given keys.
     func rows(of keys: [CustomStoreKey]) throws -> [CustomStoreRow] {
-        var groups: [String: (table: TableLayout, keys: [UInt64])] = [:]
-        for key in keys {
-            let table = try layout.table(of: key.entityName)
-            groups[table.name, default: (table, [])].keys.append(key.key)
-        }
-        return try rows(groups.sorted { $0.key < $1.key }.map { _, group in
-            (RowReader(group.table, layout), try select(group.table, "t._id = ANY($1::bigint[])", [SQLText.array(keys: group.keys)]))
+        try rows(try layout.groups(keys).map { group in
+            (RowReader(group.table, layout), try select(group.table, "t.\(group.table.id) = ANY($1::bigint[])", [SQLText.array(keys: group.keys)], group.shard))
         })
     }
 
@@ -58,24 +56,30 @@ struct StoreReader {
     func members(of owners: [CustomStoreKey], _ name: String) throws -> [CustomStoreRow] {
         guard let first = owners.first else { return [] }
         let relationship = try layout.model.entity(named: first.entityName).property(named: name)
-        let keys = SQLText.array(keys: owners.map(\.key))
         let (own, other) = (try layout.table(of: first.entityName), try layout.table(of: relationship.destinationEntity?.name ?? ""))
-        let ownSelect = try select(own, "t._id = ANY($1::bigint[])", [keys])
-        return try rows([
-            (RowReader(own, layout), ownSelect), (RowReader(other, layout), try select(other, try isMember(relationship, other), [keys])),
-        ])
+        return try rows(
+            try layout.groups(owners).flatMap { group in
+                let keys = SQLText.array(keys: group.keys)
+                return [
+                    (RowReader(own, layout), try select(own, "t.\(own.id) = ANY($1::bigint[])", [keys], group.shard)),
+                    (RowReader(other, layout), try select(other, try isMember(relationship, other, group.shard), [keys], group.shard)),
+                ]
+            })
     }
 
     /// The condition that a row `t` is a member of a relationship of one of the owners `$1`.
-    private func isMember(_ relationship: PropertyDescription, _ table: TableLayout) throws -> String {
+    ///
+    /// - Parameter shard: The shard key of the owners and members, which is the parameter `$2`.
+    private func isMember(_ relationship: PropertyDescription, _ table: TableLayout, _ shard: String?) throws -> String {
         guard let join = layout.join(of: relationship) else {
             guard let inverse = relationship.inverse, let column = table.column(inverse.name, of: inverse.entity.name) else { return "FALSE" }
             return "t.\(column.name) = ANY($1::bigint[])"
         }
-        let ends = JoinEnds(relationship)
-        let direct = "t._id IN (SELECT j.\(ends.member) FROM \(join.name) j WHERE j.\(ends.owner) = ANY($1::bigint[]))"
+        let ends = JoinEnds(relationship, join)
+        let test = shard == nil ? "" : join.shard.map { " AND j.\(JoinTable.shardColumn) = $2::\($0.parameterType)" } ?? ""
+        let direct = "t.\(table.id) IN (SELECT j.\(ends.member) FROM \(join.name) j WHERE j.\(ends.owner) = ANY($1::bigint[])\(test))"
         guard ends.isSymmetric else { return direct }
-        return "(\(direct) OR t._id IN (SELECT j.\(ends.owner) FROM \(join.name) j WHERE j.\(ends.member) = ANY($1::bigint[])))"
+        return "(\(direct) OR t.\(table.id) IN (SELECT j.\(ends.owner) FROM \(join.name) j WHERE j.\(ends.member) = ANY($1::bigint[])\(test)))"
     }
 
     /// The objects that can be results of a request, and those that it reads through relationships.
@@ -110,11 +114,22 @@ struct StoreReader {
     private func rows(_ selects: [(RowReader, Statement)]) throws -> [CustomStoreRow] {
         if selects.isEmpty { return [] }
         var rows: [CustomStoreRow] = []
-        for (result, select) in zip(try connection.read(selects.map(\.1)), selects) { rows += try select.0.rows(result) }
+        let statements = selects.map(\.1)
+        let results = isInTransaction ? try connection.execute(all: statements) : try connection.read(statements)
+        for (result, select) in zip(results, selects) { rows += try select.0.rows(result) }
         return rows
     }
 
-    private func select(_ table: TableLayout, _ condition: String, _ parameters: [String?] = []) throws -> Statement {
+    /// - Parameter shard: The shard key of the rows, which becomes the last parameter; nil if it is not known.
+    private func select(_ table: TableLayout, _ condition: String, _ parameters: [String?] = [], _ shard: String? = nil) throws -> Statement {
+        if let shard, let column = table.shard {
+            let test = "\(condition) AND t.\(column.name) = $\(parameters.count + 1)::\(column.parameterType)"
+            return try select(table, test, parameters + [shard])
+        }
+        return try self.statement(table, condition, parameters)
+    }
+
+    private func statement(_ table: TableLayout, _ condition: String, _ parameters: [String?]) throws -> Statement {
         Statement("SELECT \(try RowReader(table, layout).columns()) FROM \(table.name) t WHERE \(condition)", parameters)
     }
 }

@@ -32,12 +32,15 @@ struct QueryMembers {
 extension ConditionTranslator {
     /// The value at the end of a key path; nil if it is not in a column that to-one relationships lead to.
     mutating func value(_ path: [String], in scope: Int) -> QueryValue? {
-        guard let name = path.last else { return QueryValue(sql: "\(scopes[scope].row)._id", type: .objectID, property: nil) }
+        guard let name = path.last else {
+            guard let table = try? layout.table(of: scopes[scope].entity.name) else { return nil }
+            return QueryValue(sql: "\(scopes[scope].row).\(table.id)", type: .objectID, property: nil)
+        }
         guard let (alias, entity) = follow(path.dropLast(), in: scope), let property = entity.propertiesByName[name],
             let column = try? layout.table(of: entity.name).column(name, of: entity.name)
         else { return nil }
         return QueryValue(
-            sql: "\(alias).\(column.name)", type: property.attributeType, property: property, entitySQL: column.entityName.map { "\(alias).\($0)" })
+            sql: column.value(of: alias), type: property.attributeType, property: property, entitySQL: column.entityName.map { "\(alias).\($0)" })
     }
 
     /// Joins the tables along to-one relationships.
@@ -54,7 +57,9 @@ extension ConditionTranslator {
                 continue
             }
             let alias = newAlias("t")
-            scopes[scope].joins += " LEFT JOIN \(table.name) \(alias) ON \(alias)._id = \(current.alias).\(column.name)"
+            let before = try? layout.table(of: current.entity.name)
+            let sameShard = before.map { StoreLayout.sameShard(table, alias, $0, current.alias) } ?? ""
+            scopes[scope].joins += " LEFT JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(current.alias).\(column.name)\(sameShard)"
             scopes[scope].joined[key] = (alias, destination)
             current = (alias, destination)
         }
@@ -85,19 +90,21 @@ extension ConditionTranslator {
         var condition = ""
         for name in path[first...] {
             guard let relationship = owner.entity.relationshipsByName[name], relationship.isToMany, let destination = relationship.destinationEntity,
-                let table = try? layout.table(of: destination.name)
+                let table = try? layout.table(of: destination.name), let ownerTable = try? layout.table(of: owner.entity.name)
             else { return nil }
             let alias = newAlias("m")
+            let sameShard = StoreLayout.sameShard(table, alias, ownerTable, owner.alias)
+            let ownerKey = "\(owner.alias).\(ownerTable.id)"
             let link: String
             if let join = layout.join(of: relationship) {
-                let ends = JoinEnds(relationship, pair: newAlias("j"))
+                let ends = JoinEnds(relationship, join, pair: newAlias("j"))
                 let pairs = "\(join.name) \(ends.pair)"
-                let target = "JOIN \(table.name) \(alias) ON \(alias)._id = \(ends.member("\(owner.alias)._id"))"
-                link = ends.owns("\(owner.alias)._id")
+                let target = "JOIN \(table.name) \(alias) ON \(alias).\(table.id) = \(ends.member(ownerKey))\(join.sameShard(ends.pair, table, alias))"
+                link = ends.owns(ownerKey) + join.sameShard(ends.pair, ownerTable, owner.alias)
                 from += from.isEmpty ? "\(pairs) \(target)" : " JOIN \(pairs) ON \(link) \(target)"
             } else {
                 guard let inverse = relationship.inverse, let column = table.column(inverse.name, of: inverse.entity.name) else { return nil }
-                link = "\(alias).\(column.name) = \(owner.alias)._id"
+                link = "\(alias).\(column.name) = \(ownerKey)\(sameShard)"
                 from += from.isEmpty ? "\(table.name) \(alias)" : " JOIN \(table.name) \(alias) ON \(link)"
             }
             if condition.isEmpty { condition = link }

@@ -19,7 +19,7 @@ struct QueryTranslator {
 
     /// The statement that reads the results in their order; nil if SQL cannot find exactly these.
     mutating func exact() throws -> (RowReader, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate)), let order = order() else { return nil }
+        guard let test = condition.exact(StoreCondition(request.predicate)), let order = try order() else { return nil }
         return try select(test, " ORDER BY \(order)\(window())")
     }
 
@@ -27,7 +27,7 @@ struct QueryTranslator {
     mutating func exactCount() throws -> Statement? {
         guard let test = condition.exact(StoreCondition(request.predicate)) else { return nil }
         let table = try layout.table(of: entity.name)
-        let filter = filter(test)
+        let filter = try filter(test)
         let window = window()
         let sql = window.isEmpty
             ? "SELECT count(*) FROM \(table.name) t\(condition.joins)\(filter)"
@@ -37,12 +37,12 @@ struct QueryTranslator {
 
     /// The statement that reads values of the results in their order; nil if SQL cannot find exactly these.
     mutating func exactValues(_ paths: [[String]]) throws -> (GroupColumns, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate)), let order = order() else { return nil }
+        guard let test = condition.exact(StoreCondition(request.predicate)), let order = try order() else { return nil }
         var columns = GroupColumns(layout)
         for path in paths {
             guard let value = condition.value(path, in: 0), columns.add(value) else { return nil }
         }
-        let filter = filter(test)
+        let filter = try filter(test)
         let table = try layout.table(of: entity.name)
         let sql = """
             SELECT \(columns.texts.joined(separator: ", ")) FROM \(table.name) t\(condition.joins)\(filter) ORDER BY \(order)\(window())
@@ -62,10 +62,10 @@ struct QueryTranslator {
             guard columns.add(total, value) else { return nil }
         }
         let table = try layout.table(of: entity.name)
-        let filter = filter(test)
+        let filter = try filter(test)
         let places = (1 ..< columns.keyCount + 1).map(String.init).joined(separator: ", ")
         let groups = places.isEmpty ? "" : " GROUP BY \(places)"
-        return (columns, Statement("SELECT \(columns.groupSQL) FROM \(table.name) t\(condition.joins)\(filter)\(groups)", condition.parameters.values))
+        return (columns, Statement("SELECT \(columns.groupSQL(table)) FROM \(table.name) t\(condition.joins)\(filter)\(groups)", condition.parameters.values))
     }
 
     /// The statement that reads the results and perhaps more rows.
@@ -77,21 +77,22 @@ struct QueryTranslator {
 
     private mutating func select(_ test: String, _ end: String) throws -> (RowReader, Statement) {
         let reader = RowReader(try layout.table(of: entity.name), layout)
-        let filter = filter(test)
+        let filter = try filter(test)
         let sql = "SELECT \(try reader.columns()) FROM \(reader.table.name) t\(condition.joins)\(filter)\(end)"
         return (reader, Statement(sql, condition.parameters.values))
     }
 
-    private mutating func filter(_ test: String) -> String {
+    private mutating func filter(_ test: String) throws -> String {
         var parts: [String] = []
         let entities = request.includesSubentities ? entity.concreteDescendants : [entity]
-        let inTable = try? layout.table(of: entity.name).root.concreteDescendants.map(\.name)
-        if inTable.map({ Set($0) }) != Set(entities.map(\.name)) {
+        let table = try layout.table(of: entity.name)
+        if Set(table.root.concreteDescendants.map(\.name)) != Set(entities.map(\.name)) {
             let names = SQLText.array(entities.map { $0.name as String? })
-            parts.append("t._entity = ANY(\(condition.parameters.add(names, as: "text[]")))")
+            parts.append("\(table.entity(of: "t")) = ANY(\(condition.parameters.add(names, as: "text[]")))")
         }
         if test != "TRUE" { parts.append(test) }
-        if !excluded.isEmpty { parts.append("t._id <> ALL(\(condition.parameters.add(SQLText.array(keys: excluded.sorted()), as: "bigint[]")))") }
+        let others = excluded.compactMap { layout.inner($0, in: table) }.sorted()
+        if !others.isEmpty { parts.append("t.\(table.id) <> ALL(\(condition.parameters.add(SQLText.array(keys: others), as: "bigint[]")))") }
         return parts.isEmpty ? "" : " WHERE " + parts.joined(separator: " AND ")
     }
 
@@ -100,7 +101,8 @@ struct QueryTranslator {
     }
 
     /// The order by the sort criteria, then by key; nil if SQL has another order.
-    private mutating func order() -> String? {
+    private mutating func order() throws -> String? {
+        let table = try layout.table(of: entity.name)
         var parts: [String] = []
         for sort in request.sortDescriptors {
             guard let value = condition.value(sort.keyPath.split(separator: ".").map(String.init), in: 0) else { return nil }
@@ -115,7 +117,7 @@ struct QueryTranslator {
             default: parts.append("\(value.sql) \(end)")
             }
         }
-        return (parts + ["t._id"]).joined(separator: ", ")
+        return (parts + ["t.\(table.id)"]).joined(separator: ", ")
     }
 }
 #endif

@@ -13,22 +13,27 @@ struct RowReader {
 
     /// The columns of a SELECT over the table with the alias `t`.
     func columns() throws -> String {
-        let own = table.columns.flatMap { column in ["t.\(column.name)"] + (column.entityName.map { ["t.\($0)"] } ?? []) }
-        return (["t._id", "t._entity", "t._version"] + own + (try table.lists.map(members))).joined(separator: ", ")
+        let own = table.columns.flatMap { column in [column.value(of: "t")] + (column.entityName.map { ["t.\($0)"] } ?? []) }
+        return (["t.\(table.id)", table.entity(of: "t"), "t.\(table.version)"] + own + (try table.lists.map(members))).joined(separator: ", ")
     }
 
     /// A subselect with the members of a relationship as text: `7:Book,9:Song`.
     private func members(_ relationship: PropertyDescription) throws -> String {
         let destination = try layout.table(of: relationship.destinationEntity?.name ?? "")
+        let keys = "d.\(destination.id) || ':' || \(destination.entity(of: "d"))"
+        let (id, sameShard) = ("t.\(table.id)", StoreLayout.sameShard(destination, "d", table, "t"))
         guard let join = layout.join(of: relationship) else {
             let inverse = try inverseColumn(relationship, destination)
-            let order = "array_position(t.\(StoreLayout.orderColumn(relationship)), d._id)"
-            return "(SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY \(order), d._id) FROM \(destination.name) d WHERE d.\(inverse) = t._id)"
+            let order = relationship.isOrdered ? "array_position(t.\(StoreLayout.orderColumn(relationship)), d.\(destination.id)), " : ""
+            return """
+                (SELECT string_agg(\(keys), ',' ORDER BY \(order)d.\(destination.id)) \
+                FROM \(destination.name) d WHERE d.\(inverse) = \(id)\(sameShard))
+                """
         }
-        let ends = JoinEnds(relationship)
+        let ends = JoinEnds(relationship, join)
         return """
-            (SELECT string_agg(\(KeyList.expression("d._id", "d._entity", layout)), ',' ORDER BY j.\(ends.place), d._id) FROM \(join.name) j \
-            JOIN \(destination.name) d ON d._id = \(ends.member("t._id")) WHERE \(ends.owns("t._id")))
+            (SELECT string_agg(\(keys), ',' ORDER BY \(ends.order)d.\(destination.id)) FROM \(join.name) j \
+            JOIN \(destination.name) d ON d.\(destination.id) = \(ends.member(id)) WHERE \(ends.owns(id))\(sameShard)\(join.sameShard("j", table, "t")))
             """
     }
 
@@ -54,7 +59,7 @@ struct RowReader {
         for number in 0 ..< result.rowCount {
             let (object, version) = try object(number, of: result)
             keys.append(object)
-            if !table.lists.isEmpty || !query.isCached(object.key, version: version) { rows.append(try row(number, of: result, &forms)) }
+            if !table.lists.isEmpty || !query.isCached(layout.outer(object).key, version: version) { rows.append(try row(number, of: result, &forms)) }
         }
         return (keys, rows)
     }
@@ -80,6 +85,7 @@ struct RowReader {
                 row.destinations[column.property.name] = CustomStoreKey(name, UInt64(target))
             }
         }
+        if let shard = table.shard, let value = row.values[shard.property.name] { layout.shards.remember(try shard.text(of: value), of: object) }
         for (list, place) in form.lists { row.members[list.name] = try keys(result[number, place] ?? "") }
         return row
     }
@@ -146,32 +152,39 @@ struct JoinEnds {
     let member: String
     /// The column with the members' order.
     let place: String
+    /// The beginning of an ORDER BY clause for the members.
+    let order: String
+    private let isSource: Bool
+    private let source: String
+    private let target: String
     /// True if a relationship is its own inverse, so that each pair stands for both directions.
     let isSymmetric: Bool
 
-    init(_ relationship: PropertyDescription, pair: String = "j") {
+    init(_ relationship: PropertyDescription, _ join: JoinTable, pair: String = "j") {
         self.pair = pair
-        let isSource = JoinTable.isSource(relationship)
-        owner = isSource ? "source" : "target"
-        member = isSource ? "target" : "source"
+        isSource = JoinTable.isSource(relationship)
+        owner = isSource ? join.source : join.target
+        member = isSource ? join.target : join.source
         place = isSource ? "source_place" : "target_place"
+        order = join.isMapped ? "" : "\(pair).\(place), "
+        (source, target) = (join.source, join.target)
         isSymmetric = relationship.inverse === relationship
     }
 
     /// The condition that a pair belongs to an owner.
     func owns(_ key: String) -> String {
-        isSymmetric ? "(\(pair).source = \(key) OR \(pair).target = \(key))" : "\(pair).\(owner) = \(key)"
+        isSymmetric ? "(\(pair).\(source) = \(key) OR \(pair).\(target) = \(key))" : "\(pair).\(owner) = \(key)"
     }
 
     /// The member of a pair of an owner.
     func member(_ key: String) -> String {
-        isSymmetric ? "CASE WHEN \(pair).source = \(key) THEN \(pair).target ELSE \(pair).source END" : "\(pair).\(member)"
+        isSymmetric ? "CASE WHEN \(pair).\(source) = \(key) THEN \(pair).\(target) ELSE \(pair).\(source) END" : "\(pair).\(member)"
     }
 
     /// A pair as source and target.
     func pair(_ owner: UInt64, _ member: UInt64) -> (source: UInt64, target: UInt64) {
         if isSymmetric { return (min(owner, member), max(owner, member)) }
-        return self.owner == "source" ? (owner, member) : (member, owner)
+        return isSource ? (owner, member) : (member, owner)
     }
 }
 #endif

@@ -8,6 +8,11 @@ extension PostgresStore {
 
     public func save(_ changes: CustomStoreChanges) throws {
         let layout = try layout
+        do { try save(layout.inner(changes), layout) } catch let conflict as CustomStoreConflict { throw layout.outer(conflict) }
+    }
+
+    private func save(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        if layout.isSharded { try readShards(of: changes, layout) }
         let statements = try SaveStatements(changes, layout)
         try repeating { token, deadline in
             do { try run(statements, token, layout, deadline) } catch let error as PostgresError {
@@ -18,6 +23,17 @@ extension PostgresStore {
         } isSaved: { token, deadline in
             try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
+        for row in changes.inserted { try layout.rememberShard(of: row) }
+        trimHistory()
+    }
+
+    /// Reads the objects whose shard keys the save needs and that this store has not read.
+    private func readShards(of changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        let new = Set(changes.inserted.map(\.object))
+        let unknown = try Set(ShardedChanges.objects(of: changes)).filter {
+            try !new.contains($0) && layout.table(of: $0.entityName).shard != nil && layout.shard(of: $0) == nil
+        }
+        if !unknown.isEmpty { _ = try withConnection { try StoreReader(layout, $0).rows(of: Array(unknown)) } }
     }
 
     /// Runs a transaction until it is committed, or known not to be.
@@ -50,8 +66,8 @@ extension PostgresStore {
     private func unknownOutcome(_ error: PostgresError) -> HornbeamError {
         HornbeamError(
             .storeOperationFailed,
-            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first finds it out, "
-                + "and writes no change twice. Save again when the server is there.")
+            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first "
+                + "finds it out, and writes no change twice. Save again when the server is there.")
     }
 
     /// One round trip for new objects, two with changed or deleted objects. The notification is sent in the same message, but in a transaction of its own:
@@ -68,7 +84,7 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            try connection.execute(all: rest, then: [layout.notification(source)])
+            try connection.execute(all: rest, then: pool.options.pollInterval == nil ? [layout.notification(source)] : [])
         }
     }
 
@@ -106,8 +122,9 @@ extension PostgresStore {
 
 extension StoreLayout {
     /// Notifies other processes of a save. It does not wait for the disk of the server: a notification need not survive a crash.
-    func notification(_ source: UUID) -> Statement {
-        Statement("SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", [channel, source.uuidString])
+    func notification(_ source: UUID?) -> Statement {
+        // Without a source, this process reads the rows too.
+        Statement("SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)", [channel, source?.uuidString ?? ""])
     }
 }
 #endif

@@ -22,7 +22,7 @@ struct RowCells {
     mutating func add(_ row: CustomStoreRow, cleared: [String]) throws {
         for (name, value) in row.values {
             guard let column = table.column(name, of: row.object.entityName), column.property.isAttribute else { continue }
-            set(column.name, column.type.sql, try ColumnValue.text(of: value, column.property.attributeType))
+            set(column.name, column.parameterType, try column.text(of: value))
         }
         for (name, target) in row.destinations { set(name, target, row.object) }
         for name in cleared { set(name, nil, row.object) }

@@ -28,19 +28,25 @@ struct SaveReferences {
     }
 
     /// Statements that find objects outside the save that refer to deleted objects.
-    func referring(toDeleted changes: CustomStoreChanges) -> [Statement] {
+    ///
+    /// - Parameter shardTest: A further condition on the rows of a table.
+    func referring(toDeleted changes: CustomStoreChanges, _ shardTest: (TableLayout, inout [String?]) -> String) -> [Statement] {
         if changes.deleted.isEmpty { return [] }
-        let deleted = SQLText.array(keys: changes.deleted.map(\.key))
-        let own = SQLText.array(keys: (changes.deleted + changes.updated.map(\.object)).map(\.key))
-        let roots = Set(changes.deleted.compactMap { try? layout.table(of: $0.entityName).name })
+        // Keys are unique within a table.
+        let deleted = layout.keysByTable(changes.deleted)
+        let own = layout.keysByTable(changes.deleted + changes.updated.map(\.object))
         return layout.tables.flatMap { table in
-            table.columns.filter { column in
-                guard column.property.isRelationship, Self.isChecked(column.property) else { return false }
-                return (try? layout.table(of: column.property.destinationEntity?.name ?? "").name).map(roots.contains) ?? false
-            }.map { column in
-                Statement(
-                    "SELECT _id, _entity FROM \(table.name) WHERE \(column.name) = ANY($1::bigint[]) AND NOT _id = ANY($2::bigint[]) LIMIT \(Self.reportedMax)",
-                    [deleted, own])
+            table.columns.compactMap { column in
+                guard column.property.isRelationship, Self.isChecked(column.property),
+                    let destination = try? layout.table(of: column.property.destinationEntity?.name ?? ""), let keys = deleted[destination.name]
+                else { return nil }
+                var parameters: [String?] = [SQLText.array(keys: keys), SQLText.array(keys: own[table.name] ?? [])]
+                let test = shardTest(table, &parameters)
+                return Statement(
+                    """
+                    SELECT \(table.id), \(table.entity()) FROM \(table.name) WHERE \(column.name) = ANY($1::bigint[]) \
+                    AND NOT \(table.id) = ANY($2::bigint[])\(test) LIMIT \(Self.reportedMax)
+                    """, parameters)
             }
         }
     }

@@ -17,24 +17,65 @@ struct SaveStatements {
     private(set) var references: [Statement] = []
     private(set) var writes: [Statement] = []
     private let referenced: SaveReferences
+    /// The shard key of all objects that have one.
+    private let shard: String?
 
     init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+        try self.init(changes, layout, shard: nil)
+        if !layout.isSharded { try addAll() }
+        for part in try layout.isSharded ? ShardedChanges(changes, layout).parts : [] {
+            var statements = try SaveStatements(part.changes, layout, shard: part.shard)
+            try statements.addAll()
+            locks += statements.locks
+            references += statements.references
+            writes += statements.writes
+        }
+        try addHistory()
+    }
+
+    private init(_ changes: CustomStoreChanges, _ layout: StoreLayout, shard: String?) throws {
         self.changes = changes
         self.layout = layout
+        self.shard = shard
         referenced = try SaveReferences(changes, layout)
+    }
+
+    /// A further condition on the rows of a table, which names the shard key.
+    private func shardTest(_ table: TableLayout, row: String = "", _ parameters: inout [String?]) -> String {
+        guard let column = table.shard, let shard else { return "" }
+        parameters.append(shard)
+        return " AND \(row)\(column.name) = $\(parameters.count)::\(column.parameterType)"
+    }
+
+    private func shardTest(_ join: JoinTable, _ parameters: inout [String?]) -> String {
+        guard let column = join.shard, let shard else { return "" }
+        parameters.append(shard)
+        return " AND \(JoinTable.shardColumn) = $\(parameters.count)::\(column.parameterType)"
+    }
+
+    private mutating func addAll() throws {
         references = try byTable(referenced.destinations).map { table, keys in
+            var parameters: [String?] = [SQLText.array(keys: keys.map(\.key)), String(keys.count)]
             // The rows are locked until the end of the transaction, so that no other process deletes them meanwhile. Changes of them do not wait.
-            Statement(
-                """
+            let sql = """
                 SELECT 1 / (count(*) = $2::bigint)::int FROM \
-                (SELECT FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR KEY SHARE) AS r
-                """, [SQLText.array(keys: keys.map(\.key)), String(keys.count)])
+                (SELECT FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(shardTest(table, &parameters)) ORDER BY \(table.id) FOR KEY SHARE) AS r
+                """
+            return Statement(sql, parameters)
         }
         try addLocks()
-        try addDeletes()
-        try addUpdates()
-        try addInserts()
-        try addMembers()
+        if layout.hasMappedTables {
+            // Existing tables can have foreign keys that are checked after each statement.
+            try addInserts()
+            try addUpdates()
+            try addMembers()
+            try addDeletes()
+        } else {
+            try addDeletes()
+            try addUpdates()
+            try addInserts()
+            try addMembers()
+        }
     }
 
     /// The statement that records the save for other processes.
@@ -49,6 +90,13 @@ struct SaveStatements {
             ])
     }
 
+    /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before.
+    private mutating func addHistory() throws {
+        guard let entry = changes.history else { return }
+        if layout.uniques.contains(where: \.coversTable) { writes.append(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
+        writes.append(try entry.insertion(into: layout.history))
+    }
+
     // MARK: Versions
 
     /// Locks rows in the order of their keys, so that two saves wait for each other in one direction. Only a lock of deleted rows makes saves wait that refer
@@ -57,11 +105,15 @@ struct SaveStatements {
         let deleted = Set(changes.deleted)
         for (table, keys) in try byTable(Array(changes.versions.keys)) {
             for (keys, mode) in [(keys.filter(deleted.contains), "UPDATE"), (keys.filter { !deleted.contains($0) }, "NO KEY UPDATE")] where !keys.isEmpty {
-                let sql = "SELECT _id, _version FROM \(table.name) WHERE _id = ANY($1::bigint[]) ORDER BY _id FOR \(mode)"
-                locks.append(Lock(statement: Statement(sql, [SQLText.array(keys: keys.map(\.key))]), keys: keys))
+                var parameters: [String?] = [SQLText.array(keys: keys.map(\.key))]
+                let test = shardTest(table, &parameters)
+                let sql = """
+                    SELECT \(table.id), \(table.version) FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test) ORDER BY \(table.id) FOR \(mode)
+                    """
+                locks.append(Lock(statement: Statement(sql, parameters), keys: keys))
             }
         }
-        locks += referenced.referring(toDeleted: changes).map { Lock(statement: $0, keys: []) }
+        locks += referenced.referring(toDeleted: changes) { shardTest($0, &$1) }.map { Lock(statement: $0, keys: []) }
     }
 
     /// The conflict of a save that refers to objects which no longer exist; nil if they all exist.
@@ -110,13 +162,28 @@ struct SaveStatements {
 
     private mutating func addDeletes() throws {
         if changes.deleted.isEmpty { return }
-        for (table, keys) in try byTable(changes.deleted) {
-            writes.append(Statement("DELETE FROM \(table.name) WHERE _id = ANY($1::bigint[])", [SQLText.array(keys: keys.map(\.key))]))
-        }
-        let keys = SQLText.array(keys: changes.deleted.map(\.key))
+        let deleted = layout.keysByTable(changes.deleted)
         for join in layout.joins {
-            writes.append(Statement("DELETE FROM \(join.name) WHERE source = ANY($1::bigint[]) OR target = ANY($1::bigint[])", [keys]))
+            let ends = [(join.relationship.entity, join.source), (join.relationship.destinationEntity ?? join.relationship.entity, join.target)]
+            for (entity, column) in ends {
+                guard let keys = deleted[try layout.table(of: entity.name).name] else { continue }
+                var parameters: [String?] = [SQLText.array(keys: keys)]
+                let test = shardTest(join, &parameters)
+                writes.append(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])\(test)", parameters))
+            }
         }
+        for (table, keys) in try inOrder(byTable(changes.deleted)).reversed() {
+            var parameters: [String?] = [SQLText.array(keys: keys.map(\.key))]
+            let test = shardTest(table, &parameters)
+            writes.append(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test)", parameters))
+        }
+    }
+
+    /// Groups of rows in an order in which those of a table come after those to which they refer.
+    private func inOrder<Rows>(_ groups: [(TableLayout, Rows)]) -> [(TableLayout, Rows)] {
+        guard layout.hasMappedTables else { return groups }
+        let places = Dictionary(layout.tablesByDependency.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        return groups.sorted { (places[$0.0.name] ?? 0) < (places[$1.0.name] ?? 0) }
     }
 
     private mutating func addInserts() throws {
@@ -125,22 +192,20 @@ struct SaveStatements {
             let table = try layout.table(of: row.object.entityName)
             groups[table.name, default: (table, [])].rows.append(row)
         }
-        for (_, group) in groups.sorted(by: { $0.key < $1.key }) {
-            let table = group.table
-            let inserted = group.rows.sorted { $0.object.key < $1.object.key }
+        for (table, rows) in inOrder(groups.sorted { $0.key < $1.key }.map { ($0.value.table, $0.value.rows) }) {
+            let inserted = rows.sorted { $0.object.key < $1.object.key }
             var cells = RowCells(table)
             for row in inserted { try cells.add(row, cleared: []) }
             var parameters = ParameterList()
-            let arrays = [
-                parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]"),
-                parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]"),
-            ] + cells.arrays(&parameters)
-            let names = ["_id", "_entity"] + cells.names
+            var arrays = [parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]")]
+            if table.kind != nil { arrays.append(parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]")) }
+            arrays += cells.arrays(&parameters)
+            let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
             let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(table.name) (\(names.joined(separator: ", ")), _version) \
+                    INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
                     SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
                     """, parameters.values))
         }
@@ -162,13 +227,15 @@ struct SaveStatements {
                 var parameters = ParameterList()
                 let arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")] + cells.arrays(&parameters)
                 let aliases = (0 ... names.count).map { "c\($0)" }.joined(separator: ", ")
-                let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["_version = t._version + 1"]
+                let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
+                var values = parameters.values
+                let test = shardTest(table, row: "t.", &values)
                 writes.append(
                     Statement(
                         """
                         UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
-                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t._id = u.c0
-                        """, parameters.values))
+                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0\(test)
+                        """, values))
             }
         }
     }
@@ -184,31 +251,45 @@ struct SaveStatements {
                 try setOrder(change, relationship)
                 continue
             }
-            let ends = JoinEnds(relationship)
+            let ends = JoinEnds(relationship, join)
             for member in change.removed { removed[join.name, default: Pairs()].add(ends.pair(change.owner.key, member.key)) }
             for member in change.added { added[join.name, default: Pairs()].add(ends.pair(change.owner.key, member.key)) }
         }
-        for (name, pairs) in removed.sorted(by: { $0.key < $1.key }) {
+        for join in layout.joins {
+            guard let pairs = removed[join.name] else { continue }
+            var parameters = pairs.parameters
+            let test = shardTest(join, &parameters)
             writes.append(
                 Statement(
                     """
-                    DELETE FROM \(name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    WHERE j.source = u.source AND j.target = u.target
-                    """, pairs.parameters))
+                    DELETE FROM \(join.name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    WHERE j.\(join.source) = u.source AND j.\(join.target) = u.target\(test)
+                    """, parameters))
         }
         for join in layout.joins {
             guard let pairs = added[join.name] else { continue }
             let (source, target) = (
                 try layout.table(of: join.relationship.entity.name), try layout.table(of: join.relationship.destinationEntity?.name ?? "")
             )
+            var parameters = pairs.parameters
+            let column = shard != nil && join.shard != nil ? "\(JoinTable.shardColumn), " : ""
+            var value = ""
+            if !column.isEmpty, let type = join.shard?.parameterType {
+                parameters.append(shard)
+                value = "$\(parameters.count)::\(type), "
+            }
+            let (isSource, isTarget) = (shardTest(source, &parameters), shardTest(target, &parameters))
             // As in Hornbeam's own stores, an object that another process has deleted does not become a member.
             writes.append(
                 Statement(
                     """
-                    INSERT INTO \(join.name) (source, target) SELECT u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
-                    JOIN (SELECT _id FROM \(source.name) WHERE _id = ANY($1::bigint[]) FOR KEY SHARE) AS s ON s._id = u.source \
-                    JOIN (SELECT _id FROM \(target.name) WHERE _id = ANY($2::bigint[]) FOR KEY SHARE) AS t ON t._id = u.target ON CONFLICT DO NOTHING
-                    """, pairs.parameters))
+                    INSERT INTO \(join.name) (\(column)\(join.source), \(join.target)) \
+                    SELECT \(value)u.* FROM unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
+                    JOIN (SELECT \(source.id) AS id FROM \(source.name) WHERE \(source.id) = ANY($1::bigint[])\(isSource) FOR KEY SHARE) AS s \
+                    ON s.id = u.source \
+                    JOIN (SELECT \(target.id) AS id FROM \(target.name) WHERE \(target.id) = ANY($2::bigint[])\(isTarget) FOR KEY SHARE) AS t \
+                    ON t.id = u.target ON CONFLICT DO NOTHING
+                    """, parameters))
         }
         for change in changes.members { try setPlaces(change) }
     }
@@ -217,23 +298,26 @@ struct SaveStatements {
     private mutating func setOrder(_ change: CustomStoreChanges.Members, _ relationship: PropertyDescription) throws {
         guard let order = change.order else { return }
         let table = try layout.table(of: change.owner.entityName)
+        var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
+        let test = shardTest(table, &parameters)
         writes.append(
             Statement(
-                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE _id = $2::bigint",
-                [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]))
+                "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE \(table.id) = $2::bigint\(test)", parameters))
     }
 
     /// Sets the order of an ordered relationship with a join table.
     private mutating func setPlaces(_ change: CustomStoreChanges.Members) throws {
         let relationship = try layout.model.entity(named: change.owner.entityName).property(named: change.relationship)
         guard let order = change.order, let join = layout.join(of: relationship) else { return }
-        let ends = JoinEnds(relationship)
+        let ends = JoinEnds(relationship, join)
+        var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
+        let test = shardTest(join, &parameters)
         writes.append(
             Statement(
                 """
                 UPDATE \(join.name) j SET \(ends.place) = u.place FROM unnest($1::bigint[]) WITH ORDINALITY AS u(member, place) \
-                WHERE j.\(ends.owner) = $2::bigint AND j.\(ends.member) = u.member
-                """, [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]))
+                WHERE j.\(ends.owner) = $2::bigint AND j.\(ends.member) = u.member\(test)
+                """, parameters))
     }
 }
 

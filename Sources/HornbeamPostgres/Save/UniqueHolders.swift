@@ -34,10 +34,11 @@ struct UniqueHolders {
         var parameters = ParameterList()
         var tests: [String] = []
         for (name, column) in zip(unique.names, unique.columns) {
-            let type = unique.table.column(name, of: unique.entity.name)?.type.sql ?? "text"
+            guard let cell = unique.table.column(name, of: unique.entity.name) else { return [] }
+            let type = cell.parameterType
             let attribute = try layout.model.entity(named: row.object.entityName).property(named: name)
             let text: String? = if attribute.isAttribute {
-                try ColumnValue.text(of: row.values[name] ?? stored?.values[name] ?? .null, attribute.attributeType)
+                try cell.text(of: row.values[name] ?? stored?.values[name] ?? .null)
             } else {
                 (row.destinations[name] ?? stored?.destinations[name]).map { String($0.key) }
             }
@@ -45,7 +46,7 @@ struct UniqueHolders {
             tests.append("t.\(column) = \(parameters.add(text, as: type))")
         }
         let names = SQLText.array(unique.entity.concreteDescendants.map { $0.name as String? })
-        tests.append("t._entity = ANY(\(parameters.add(names, as: "text[]")))")
+        tests.append("\(unique.table.entity(of: "t")) = ANY(\(parameters.add(names, as: "text[]")))")
         let reader = RowReader(unique.table, layout)
         return try reader.rows(
             connection.execute(

@@ -27,6 +27,9 @@ enum ColumnType: String {
     }
 
     var sql: String { rawValue }
+
+    /// The type in the definition of a column. Texts compare by bytes, as in Hornbeam, so that an index serves comparisons and orders.
+    var definition: String { self == .text ? "text COLLATE \"C\"" : rawValue }
 }
 
 /// Converts values of attributes into the text form of the server, and back.
@@ -80,6 +83,21 @@ enum ColumnValue {
         case .composite: try JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
         case .undefined: nil
         }
+    }
+
+    /// The text of a time with microseconds, with the day as a Julian date.
+    static func timestamp(_ date: Date, _ property: PropertyDescription) throws -> String {
+        let microseconds = (date.timeIntervalSinceReferenceDate * 1_000_000).rounded()
+        guard abs(microseconds) < 9e15 else {
+            throw HornbeamError(
+                .typeMismatch, "\(property.entity.name).\(property.name) has a time that PostgreSQL's timestamp does not store.", entity: property.entity.name,
+                key: property.name)
+        }
+        let (day, rest) = { ($0 >= 0 ? $0 / $1 : -((-$0 + $1 - 1) / $1), ($0 % $1 + $1) % $1) }(Int64(microseconds), 86_400_000_000 as Int64)
+        let seconds = rest / 1_000_000
+        func digits(_ number: Int64, _ count: Int) -> String { String(repeating: "0", count: max(0, count - String(number).count)) + String(number) }
+        let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { digits($0, 2) }.joined(separator: ":")
+        return "J\(2_451_911 + day) \(time).\(digits(rest % 1_000_000, 6))+00"
     }
 
     // MARK: Numbers and bytes

@@ -28,16 +28,35 @@ struct SchemaMigration {
 
     func run() throws {
         var renamed: [String: String] = [:]
-        for (number, name) in (old.tables.map(\.name) + old.joins.map(\.name)).enumerated() {
+        try checkExistingTables()
+        guard !old.isSharded && !new.isSharded else {
+            throw HornbeamError(
+                .unsupportedRequest, "The PostgreSQL store does not migrate tables with shard keys by SQL. Migrate with a plan that has a stage with code.")
+        }
+        let made = old.tables.filter { !$0.isMapped }.map(\.name) + old.joins.filter { !$0.isMapped }.map(\.name)
+        for (number, name) in made.enumerated() {
             let temporary = "_hornbeam_old_\(number)"
             try connection.execute(Statement("ALTER TABLE \(name) RENAME TO \(SQLText.name(temporary))"))
             renamed[name] = "\(old.schema).\(SQLText.name(temporary))"
         }
         for statement in new.tableCreation { try connection.execute(Statement(statement)) }
         for entity in mapping.entityMappings { try copyRows(entity, renamed) }
-        for join in new.joins { try copyPairs(join, renamed) }
+        for join in new.joins where !join.isMapped { try copyPairs(join, renamed) }
         if mapping.entityMappings.contains(where: { $0.kind == .remove }) { try clearLostReferences() }
         for name in renamed.values.sorted() { try connection.execute(Statement("DROP TABLE \(name)")) }
+    }
+
+    /// Rows of existing tables stay where they are.
+    private func checkExistingTables() throws {
+        for entity in mapping.entityMappings {
+            guard let source = entity.sourceEntityName, let name = entity.destinationEntityName else { continue }
+            let (from, to) = (try old.table(of: source), try new.table(of: name))
+            guard from.isMapped != to.isMapped || from.isMapped && from.name != to.name else { continue }
+            throw HornbeamError(
+                .unsupportedRequest,
+                "\(name) moves between an existing table and another one. The PostgreSQL store moves no rows of existing tables. Copy them in the app.",
+                entity: name)
+        }
     }
 
     // MARK: Rows
@@ -48,6 +67,7 @@ struct SchemaMigration {
         let destination = try new.model.entity(named: name)
         if source.isAbstract || destination.isAbstract { return }
         let (from, to) = (try old.table(of: sourceName), try new.table(of: name))
+        if to.isMapped { return }
         var parameters = ParameterList()
         var columns = ["_id", "_entity", "_version"]
         var values = ["o._id", parameters.add(name, as: "text"), "o._version"]
@@ -144,7 +164,7 @@ struct SchemaMigration {
 
     /// Removes references to objects of removed entities.
     private func clearLostReferences() throws {
-        for table in new.tables {
+        for table in new.tables where !table.isMapped {
             for column in table.columns where column.property.isRelationship {
                 let destination = try new.table(of: column.property.destinationEntity?.name ?? "")
                 let sets = ([column.name] + (column.entityName.map { [$0] } ?? [])).map { "\($0) = NULL" }.joined(separator: ", ")
@@ -152,16 +172,16 @@ struct SchemaMigration {
                     Statement(
                         """
                         UPDATE \(table.name) t SET \(sets) WHERE t.\(column.name) IS NOT NULL \
-                        AND NOT EXISTS (SELECT FROM \(destination.name) d WHERE d._id = t.\(column.name))
+                        AND NOT EXISTS (SELECT FROM \(destination.name) d WHERE d.\(destination.id) = t.\(column.name))
                         """))
             }
         }
-        for join in new.joins {
+        for join in new.joins where !join.isMapped {
             let ends = [(join.relationship.entity.name, "source"), (join.relationship.destinationEntity?.name ?? "", "target")]
             for (entity, column) in ends {
-                let table = try new.table(of: entity).name
+                let table = try new.table(of: entity)
                 try connection.execute(
-                    Statement("DELETE FROM \(join.name) j WHERE NOT EXISTS (SELECT FROM \(table) d WHERE d._id = j.\(column))"))
+                    Statement("DELETE FROM \(join.name) j WHERE NOT EXISTS (SELECT FROM \(table.name) d WHERE d.\(table.id) = j.\(column))"))
             }
         }
     }

@@ -7,16 +7,33 @@ struct SchemaSetup {
     struct Opened {
         var identifier: UUID
         var metadata: [String: PropertyValue]
+        /// True if saves are recorded in the history.
+        var recordsHistory = false
+        /// The numbers of existing tables, and the sequences of their keys.
+        var tableNumbers: [String: UInt64] = [:]
+        var keySequences: [String: String] = [:]
     }
 
     private let layout: StoreLayout
     private let schemaName: String
     /// True to migrate the tables of another version of the model.
     private let migrates: Bool
+    /// True if the container keeps history.
+    private let keepsHistory: Bool
+    /// True to add the columns that existing tables lack.
+    private let altersExistingTables: Bool
+    /// Migrates rows by the plan of the container; nil if the description forbids it.
+    private let rowMigration: StoreRowMigration?
     private let connection: Connection
 
-    init(_ layout: StoreLayout, _ schemaName: String, migrates: Bool, _ connection: Connection) {
+    init(
+        _ layout: StoreLayout, _ schemaName: String, migrates: Bool, by rowMigration: StoreRowMigration?, altersExistingTables: Bool, keepsHistory: Bool,
+        _ connection: Connection
+    ) {
+        self.altersExistingTables = altersExistingTables
         self.migrates = migrates
+        self.rowMigration = rowMigration
+        self.keepsHistory = keepsHistory
         self.layout = layout
         self.schemaName = schemaName
         self.connection = connection
@@ -35,7 +52,15 @@ struct SchemaSetup {
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.settings])).value == "t"
         if !exists { try create() }
         try FoldingFunction.create(in: layout.schema, connection)
-        let opened = try check()
+        var opened = try check()
+        if layout.hasMappedTables {
+            var tables = MappedTables(layout, connection)
+            if altersExistingTables { try tables.addVersions() }
+            opened.keySequences = try tables.validate()
+            opened.tableNumbers = try tables.tableNumbers()
+        }
+        opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, isNew: !exists)
+        try FetchIndexes(layout).create(dropsOthers: migrates, connection)
         try connection.execute(ModelLock(layout, schemaName).shared)
         try connection.execute(Statement("COMMIT"))
         return opened
@@ -55,6 +80,9 @@ struct SchemaSetup {
             Statement(
                 "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}'), ('definition', $3)",
                 [UUID().uuidString, layout.modelHash, try definition]))
+        guard layout.isSharded else { return }
+        let hasCitus = try connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t"
+        if hasCitus { for statement in layout.distribution { try connection.execute(Statement(statement)) } }
     }
 
     private func check() throws -> Opened {
@@ -78,6 +106,17 @@ struct SchemaSetup {
 
     // MARK: Migration
 
+    /// Migrates with SQL if nothing but names and properties changes, and otherwise row by row.
+    private func migrate(from old: StoreLayout) throws {
+        guard let rowMigration else { return try SchemaMigration(from: old, to: layout, connection).run() }
+        if try rowMigration.hasStages(from: old.model) { return try RowMigration(rowMigration, from: old, to: layout, connection).run() }
+        try connection.execute(Statement("SAVEPOINT migration"))
+        do { try SchemaMigration(from: old, to: layout, connection).run() } catch let error as HornbeamError where error.code == .unsupportedRequest {
+            try connection.execute(Statement("ROLLBACK TO SAVEPOINT migration"))
+            try RowMigration(rowMigration, from: old, to: layout, connection).run()
+        }
+    }
+
     private func migrate(_ settings: [String: String]) throws {
         let former = (settings["former"] ?? "").split(separator: "\n").map(String.init)
         guard migrates, !former.contains(layout.modelHash), let stored = settings["definition"], let hash = settings["model"] else {
@@ -93,7 +132,11 @@ struct SchemaSetup {
                     + "open it again.")
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
-        try SchemaMigration(from: old, to: layout, connection).run()
+        try migrate(from: old)
+        if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t" {
+            // Entries name entities and properties of the old model.
+            for statement in layout.history.expiry { try connection.execute(statement) }
+        }
         let values = [("model", layout.modelHash), ("definition", try definition), ("former", (former + [hash]).joined(separator: "\n"))]
         for (name, value) in values {
             try connection.execute(
@@ -106,8 +149,11 @@ struct SchemaSetup {
 struct ModelLock: Sendable {
     private let layout: StoreLayout
     private let schemaName: String
+    /// True if the store records history; nil if it is not known.
+    private let recordsHistory: Bool?
 
-    init(_ layout: StoreLayout, _ schemaName: String) {
+    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil) {
+        self.recordsHistory = recordsHistory
         self.layout = layout
         self.schemaName = schemaName
     }
@@ -121,9 +167,18 @@ struct ModelLock: Sendable {
 
     /// Takes the lock for a new connection of an open store.
     ///
-    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile.
+    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history.
     func takeShared(_ connection: Connection) throws {
-        let found = try connection.execute(all: [shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'")])
+        let found = try connection.execute(all: [
+            shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'"),
+            Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries]),
+        ])
+        if let recordsHistory, (found[2].value == "t") != recordsHistory {
+            throw HornbeamError(
+                .storeInUse,
+                "While this process had no connection, another one has \(recordsHistory ? "removed" : "begun") the history of the store in the schema "
+                    + "“\(schemaName)”. Open the store again.")
+        }
         guard found[1].value != layout.modelHash else { return }
         throw HornbeamError(
             .modelMismatch,
@@ -137,7 +192,8 @@ extension StoreLayout {
         let constraints = model.entities.flatMap { entity in
             entity.uniquenessConstraints.filter { $0.entity === entity }.map { "\(entity.name)(\($0.elements.map(\.description).joined(separator: ",")))" }
         }
-        return ([model.versionChecksum] + constraints.sorted()).joined(separator: " ")
+        let shards = tables.compactMap { table in table.shard.map { "\(table.root.name)/\($0.property.name)" } }
+        return ([model.versionChecksum] + constraints.sorted() + shards.sorted()).joined(separator: " ")
     }
 }
 #endif

@@ -12,11 +12,20 @@ struct StoreLayout: Sendable {
     let tables: [TableLayout]
     let joins: [JoinTable]
     let uniques: [UniqueColumns]
+    /// True to check unique values at the end of transactions.
+    let defersConstraints: Bool
+    /// The numbers of existing tables, by the names of the tables. Known when the store is open.
+    var tableNumbers: [String: UInt64] = [:]
+    /// The sequences of the keys of existing tables, by the names of the tables. Known when the store is open.
+    var keySequences: [String: String] = [:]
+    /// The shard keys of the rows that were read.
+    let shards = ShardMap()
     private let tablesByEntity: [String: Int]
     private let joinsByRelationship: [PropertyDescription: Int]
 
-    init(_ model: ManagedObjectModel, schema name: String) throws {
+    init(_ model: ManagedObjectModel, schema name: String, defersConstraints: Bool = true) throws {
         self.model = model
+        self.defersConstraints = defersConstraints
         schema = try TableLayout.identifier(name)
         // Names of channels are as long as names of tables. Saves in schemas with the same beginning share a channel.
         channel = String(decoding: "hornbeam \(name)".utf8.prefix(SQLText.nameBytesMax - 3), as: UTF8.self)
@@ -33,7 +42,8 @@ struct StoreLayout: Sendable {
                 guard !JoinTable.followsToOne(property), JoinTable.isSource(property) else { continue }
                 joinsByRelationship[property] = joins.count
                 if let inverse = property.inverse { joinsByRelationship[inverse] = joins.count }
-                joins.append(try JoinTable(property, in: schema))
+                let shard = tablesByEntity[property.entity.name].flatMap { tables[$0].shard }
+                joins.append(try JoinTable(property, shard: shard, in: schema))
             }
         }
         uniques = try model.entities.flatMap { entity in
@@ -46,6 +56,7 @@ struct StoreLayout: Sendable {
         self.joins = joins
         self.tablesByEntity = tablesByEntity
         self.joinsByRelationship = joinsByRelationship
+        try checkShards()
     }
 
     /// The table of an entity.
@@ -63,6 +74,7 @@ struct StoreLayout: Sendable {
 
     var settings: String { schema + ".\"_hornbeam\"" }
     var saves: String { schema + ".\"_hornbeam_saves\"" }
+    var history: HistoryTables { HistoryTables(schema: schema) }
     /// The channel on which saves are announced.
     let channel: String
     var keys: String { schema + ".\"_hornbeam_keys\"" }
@@ -88,23 +100,24 @@ struct StoreLayout: Sendable {
     /// The statements that make the tables of the entities and relationships.
     var tableCreation: [String] {
         var statements: [String] = []
-        for table in tables {
+        for table in tables where !table.isMapped {
             let columns = table.columns.flatMap { column in
-                ["\(column.name) \(column.type.sql)"] + (column.entityName.map { ["\($0) text"] } ?? [])
+                ["\(column.name) \(column.type.definition)"] + (column.entityName.map { ["\($0) text"] } ?? [])
             }
-            let own = ["_id bigint PRIMARY KEY", "_entity text NOT NULL", "_version bigint NOT NULL"] + columns + orderColumns(table)
+            let key = table.shard.map { "PRIMARY KEY (\($0.name), _id)" } ?? "PRIMARY KEY (_id)"
+            let own = ["_id bigint NOT NULL", "_entity text NOT NULL", "_version bigint NOT NULL"] + columns + orderColumns(table) + [key]
             statements.append("CREATE TABLE \(table.name) (\(own.joined(separator: ", ")))")
             for column in table.columns where column.property.isRelationship {
-                statements.append("CREATE INDEX ON \(table.name) (\(column.name))")
+                statements.append("CREATE INDEX ON \(table.name) (\(table.shard.map { "\($0.name), " } ?? "")\(column.name))")
             }
         }
-        for join in joins {
+        for join in joins where !join.isMapped {
             statements.append(
                 """
-                CREATE TABLE \(join.name) (source bigint NOT NULL, target bigint NOT NULL, source_place int, target_place int, \
-                PRIMARY KEY (source, target))
+                CREATE TABLE \(join.name) (\(join.shard.map { "\(JoinTable.shardColumn) \($0.type.definition) NOT NULL, " } ?? "")source bigint NOT NULL, \
+                target bigint NOT NULL, source_place int, target_place int, PRIMARY KEY (\(join.key)source, target))
                 """)
-            statements.append("CREATE INDEX ON \(join.name) (target)")
+            statements.append("CREATE INDEX ON \(join.name) (\(join.key)target)")
         }
         return statements + constraints
     }
@@ -118,19 +131,20 @@ struct StoreLayout: Sendable {
 
     /// The unique constraints. Objects without one of the values do not conflict.
     private var constraints: [String] {
-        uniques.map { unique in
+        uniques.filter { !$0.table.isMapped }.map { unique in
             let columns = unique.columns.joined(separator: ", ")
             guard unique.coversTable else {
                 // Rows of other entities in the table have the columns too.
                 let names = unique.entity.concreteDescendants.map { SQLText.literal($0.name) }.joined(separator: ", ")
                 let elements = unique.columns.map { "\($0) WITH =" }.joined(separator: ", ")
+                guard defersConstraints else { return "CREATE UNIQUE INDEX ON \(unique.table.name) (\(columns)) WHERE _entity IN (\(names))" }
                 return """
                     ALTER TABLE \(unique.table.name) ADD EXCLUDE USING btree (\(elements)) WHERE (_entity IN (\(names))) \
                     DEFERRABLE INITIALLY DEFERRED
                     """
             }
             // Deferred, so that objects can exchange their values in one save.
-            return "ALTER TABLE \(unique.table.name) ADD UNIQUE (\(columns)) DEFERRABLE INITIALLY DEFERRED"
+            return "ALTER TABLE \(unique.table.name) ADD UNIQUE (\(columns))\(defersConstraints ? " DEFERRABLE INITIALLY DEFERRED" : "")"
         }
     }
 

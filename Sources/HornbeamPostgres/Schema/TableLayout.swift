@@ -12,12 +12,40 @@ struct TableLayout: Sendable {
         let type: ColumnType
         /// The quoted name of the column with the entity of a to-one's destination; nil if only one entity is possible.
         var entityName: String?
+        /// True for dates in an existing column of times; own columns have numbers.
+        var isTimestamp = false
+
+        /// The value in a row, as the type of the attribute is stored in own columns.
+        func value(of row: String) -> String {
+            isTimestamp ? "(extract(epoch FROM \(row).\(name)) - 978307200)::double precision" : "\(row).\(name)"
+        }
+
+        /// The type of parameters for the column.
+        var parameterType: String { isTimestamp ? "timestamptz" : type.sql }
+
+        /// The text of a parameter for the column.
+        func text(of value: PropertyValue) throws -> String? {
+            guard isTimestamp, case .date(let date) = value else { return try ColumnValue.text(of: value, property.attributeType) }
+            return try ColumnValue.timestamp(date, property)
+        }
     }
 
     let root: EntityDescription
     /// The quoted name, with the schema.
     let name: String
+    /// The quoted name, without the schema.
+    let ownName: String
+    /// True for a table that existed before the store.
+    let isMapped: Bool
+    /// The quoted name of the column with the key.
+    let id: String
+    /// The quoted name of the column with the version.
+    let version: String
+    /// The quoted name of the column with the entity; nil if all rows have the same one.
+    let kind: String?
     let columns: [Column]
+    /// The column of the shard key; nil without one.
+    let shard: Column?
     /// Indexes in `columns`, by index of the property in each entity.
     private let places: [String: [String: Int]]
     /// To-many relationships whose members a row contains.
@@ -25,7 +53,13 @@ struct TableLayout: Sendable {
 
     init(_ root: EntityDescription, in schema: String) throws {
         self.root = root
-        name = schema + "." + (try Self.identifier(root.name))
+        let mapped = try TableMapping.name(root.userInfo, in: schema)
+        isMapped = mapped != nil
+        ownName = try Self.identifier(root.name)
+        name = mapped ?? schema + "." + ownName
+        id = isMapped ? try Self.identifier(root.userInfo[TableMapping.key] ?? "id") : "_id"
+        version = isMapped ? try Self.identifier(root.userInfo[TableMapping.version] ?? "_version") : "_version"
+        kind = isMapped ? try root.userInfo[TableMapping.entity].map(Self.identifier) : "_entity"
         var columns: [Column] = []
         var lists: [PropertyDescription] = []
         var places: [String: [String: Int]] = [:]
@@ -39,7 +73,7 @@ struct TableLayout: Sendable {
                 }
                 if places2[property] == nil {
                     places2[property] = columns.count
-                    columns.append(try Self.column(property, isShared: entities.contains { Self.declares($0, property) }))
+                    columns.append(try Self.column(property, isShared: entities.contains { Self.declares($0, property) }, isMapped: isMapped))
                 }
                 places[entity.name, default: [:]][property.name] = places2[property]
             }
@@ -47,6 +81,27 @@ struct TableLayout: Sendable {
         self.columns = columns
         self.lists = lists
         self.places = places
+        shard = try Self.shard(of: root, columns)
+        if isMapped { try TableMapping.check(self) }
+    }
+
+    private static func shard(of root: EntityDescription, _ columns: [Column]) throws -> Column? {
+        guard let name = root.userInfo[TableMapping.shard] else { return nil }
+        let types: [ColumnType] = [.smallint, .integer, .bigint, .text, .uuid]
+        if let property = root.attributesByName[name], !property.isOptional, let column = columns.first(where: { $0.property === property }),
+            types.contains(column.type), property.attributeType != .composite
+        {
+            return column
+        }
+        throw HornbeamError(
+            .modelMismatch, "The shard key \(root.name).\(name) is no stored attribute of \(root.name) that is an integer, a text or a UUID and not optional.",
+            entity: root.name, key: name)
+    }
+
+    /// The entity of a row with an alias, or of the rows of a statement without one.
+    func entity(of alias: String? = nil) -> String {
+        guard let kind else { return SQLText.literal(root.concreteDescendants.first?.name ?? "") + "::text" }
+        return alias.map { "\($0).\(kind)" } ?? kind
     }
 
     /// The entities of a table.
@@ -61,8 +116,9 @@ struct TableLayout: Sendable {
     /// The columns that the server gives to each table.
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    private static func column(_ property: PropertyDescription, isShared: Bool) throws -> Column {
-        let name = isShared ? "\(property.entity.name).\(property.name)" : property.name
+    private static func column(_ property: PropertyDescription, isShared: Bool, isMapped: Bool) throws -> Column {
+        let own = isShared ? "\(property.entity.name).\(property.name)" : property.name
+        let name = isMapped ? property.userInfo[TableMapping.column] ?? own : own
         guard !ownColumns.contains(name), !systemColumns.contains(name) else {
             throw HornbeamError(
                 .modelMismatch, "The property \(property.entity.name).\(name) has the name of a column that each table has in PostgreSQL. Rename it.",
@@ -74,7 +130,8 @@ struct TableLayout: Sendable {
                     .modelMismatch, "The attribute \(property.entity.name).\(name) has no type, so the PostgreSQL store cannot store it.",
                     entity: property.entity.name, key: property.name)
             }
-            return Column(property: property, name: try identifier(name), type: type)
+            let isTimestamp = isMapped && property.attributeType == .date && property.userInfo[TableMapping.type]?.hasPrefix("timestamp") == true
+            return Column(property: property, name: try identifier(name), type: type, isTimestamp: isTimestamp)
         }
         let isPolymorphic = (property.destinationEntity?.concreteDescendants.count ?? 0) > 1
         return Column(
@@ -107,10 +164,41 @@ struct JoinTable: Sendable {
     /// The relationship whose owners are the sources.
     let relationship: PropertyDescription
     let name: String
+    /// True for a table that existed before the store. It has no columns for the order.
+    let isMapped: Bool
+    /// The quoted names of the columns with the keys.
+    let source: String
+    let target: String
+    /// The shard key of the sources, whose value is in the column `shardColumn`; nil without one.
+    let shard: TableLayout.Column?
+    static let shardColumn = "\"shard\""
 
-    init(_ relationship: PropertyDescription, in schema: String) throws {
+    /// ` AND j.shard = t.tenant` for a pair and a row.
+    func sameShard(_ pair: String, _ table: TableLayout, _ row: String) -> String {
+        guard shard != nil, let column = table.shard else { return "" }
+        return " AND \(pair).\(Self.shardColumn) = \(row).\(column.name)"
+    }
+
+    /// The beginning of the list of columns of an index.
+    var key: String { shard == nil ? "" : "\(Self.shardColumn), " }
+
+    /// - Parameter shard: The shard key of both ends.
+    init(_ relationship: PropertyDescription, shard: TableLayout.Column?, in schema: String) throws {
         self.relationship = relationship
-        name = schema + "." + (try TableLayout.identifier("\(relationship.entity.name).\(relationship.name)"))
+        self.shard = shard
+        let mapping = TableMapping.join(relationship)
+        isMapped = mapping != nil
+        name = try mapping.flatMap { try TableMapping.name($0.userInfo, in: schema) }
+            ?? schema + "." + (try TableLayout.identifier("\(relationship.entity.name).\(relationship.name)"))
+        let first = try mapping.map { try TableLayout.identifier($0.userInfo[TableMapping.source] ?? "source") } ?? "source"
+        let second = try mapping.map { try TableLayout.identifier($0.userInfo[TableMapping.target] ?? "target") } ?? "target"
+        (source, target) = mapping?.isSource == false ? (second, first) : (first, second)
+        if isMapped, relationship.isOrdered || relationship.inverse?.isOrdered == true || relationship.inverse === relationship {
+            throw HornbeamError(
+                .modelMismatch,
+                "\(relationship.entity.name).\(relationship.name) is ordered or its own inverse, which the existing table \(name) cannot store.",
+                entity: relationship.entity.name, key: relationship.name)
+        }
         guard relationship.isOrdered && relationship.inverse === relationship else { return }
         throw HornbeamError(
             .modelMismatch,

@@ -10,7 +10,8 @@ extension Store {
     func forwardBatch(_ change: StoreChange, in transaction: WriteTransaction) throws -> CustomStoreChanges? {
         guard isQuerying, let backing, !change.isEmpty else { return nil }
         var forwarding = BatchForwarding(self, transaction, try snapshot())
-        let changes = try forwarding.changes(change)
+        var changes = try forwarding.changes(change)
+        changes.history = try historyEntry(change)
         do { try backing.custom.save(changes) } catch let doubt as CustomStoreDoubt { throw doubt.error }
         return changes
     }

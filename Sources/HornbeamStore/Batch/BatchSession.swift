@@ -3,8 +3,14 @@ internal import HornbeamModel
 
 /// One transaction of a batch. It collects index entries and writes them in key order, so that a leaf changes once for many entries.
 final class BatchSession {
-    /// The number of entries that are collected before they are written.
-    private static let entriesMax = 32_768
+    /// Entries of one index that wait to be written, with the keys of their objects in the order of insertion.
+    private struct Run {
+        let batch = EntryBatch()
+        var objects: [UInt64] = []
+    }
+
+    /// The bytes of entries of one index that are collected before they are written. Each time, most leaves of a large index are changed.
+    private let runBytesMax: Int
     /// The number of keys that are reserved from the store's sequence at a time.
     private static let keyBlock = 4_096
 
@@ -24,7 +30,7 @@ final class BatchSession {
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
-    @safe @exclusivity(unchecked) private var entries: [EntryRun]
+    @safe @exclusivity(unchecked) private var entries: [Run]
     private var memberEntries: [EntryRun]
     @safe @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
@@ -45,9 +51,10 @@ final class BatchSession {
         try store.requireBatches()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
-        publishesChanges = !store.publisher.isIdle || store.keepsHistory
+        publishesChanges = !store.publisher.isIdle || store.keepsHistory || store.isQuerying
         hasDerivations = !store.schema.derivations.isEmpty
-        entries = table.indexes.map { _ in EntryRun() }
+        entries = table.indexes.map { _ in Run() }
+        runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
         memberEntries = table.mirrors.map { _ in EntryRun() }
         store.batchThread.begin()
     }
@@ -91,9 +98,23 @@ final class BatchSession {
                 continue
             }
             if !index.isUnique { key.append(objectKey: object.key) }
-            entries[slot].append(key.bytes, object)
+            try collect(object, for: index, in: slot)
         }
-        if (entries.first?.count ?? 0) >= Self.entriesMax { try writeEntries() }
+        if entries.contains(where: { $0.batch.memory >= runBytesMax }) { try writeEntries() }
+    }
+
+    /// Adds the entry with the current key.
+    private func collect(_ object: ObjectReference, for index: ValueIndex, in slot: Int) throws(EngineError) {
+        unsafe try key.bytes.withRawBytes { (key) throws(EngineError) in
+            guard index.isUnique else {
+                let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
+                return unsafe value.withUnsafeBytes { unsafe entries[slot].batch.append(key, $0) }
+            }
+            unsafe try UniqueKeys.withValue(index, object, schema: store.schema) { (value) throws(EngineError) in
+                unsafe entries[slot].batch.append(key, value)
+            }
+            entries[slot].objects.append(object.key)
+        }
     }
 
     private func fill(_ index: ValueIndex, _ cells: [KeyCell]) {
@@ -176,31 +197,17 @@ final class BatchSession {
         for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
     }
 
-    private func write(_ run: inout EntryRun, _ index: ValueIndex) throws {
-        var collision: (key: [UInt8], object: ObjectReference)?
-        let number = EntityNumber.bytes(table.number)
-        unsafe try run.forEachSorted { (key, object) throws(EngineError) in
-            guard collision == nil else { return }
-            if !index.isUnique {
-                let value = index.isPolymorphic ? number : []
-                return unsafe try value.withRawBytes { value throws(EngineError) in
-                    unsafe try transaction.put(key, value, in: index.tree)
-                }
-            }
-            if unsafe try putUnique(key, object, index) { return }
-            collision = unsafe ([UInt8](key), object)
+    private func write(_ run: inout Run, _ index: ValueIndex) throws {
+        defer {
+            run.batch.removeAll()
+            run.objects.removeAll(keepingCapacity: true)
         }
-        guard let collision, let stored = try transaction.index(index.tree).get(collision.key) else { return }
-        throw conflict(
-            index, collision.object, try UniqueKeys.holder(stored, index, schema: store.schema), row: row(of: collision.object))
-    }
-
-    private func putUnique(
-        _ key: UnsafeRawBufferPointer, _ object: ObjectReference, _ index: ValueIndex
-    ) throws(EngineError) -> Bool {
-        unsafe try UniqueKeys.value(index, object, schema: store.schema).withRawBytes { value throws(EngineError) -> Bool in
-            unsafe try transaction.putNew(key, value, in: index.tree)
-        }
+        guard index.isUnique else { return try transaction.put(run.batch, in: index.tree) }
+        guard let place = try transaction.putNew(run.batch, in: index.tree),
+            let stored = try transaction.index(index.tree).get(run.batch.key(at: place))
+        else { return }
+        let object = ObjectReference(entityIndex: table.index, key: run.objects[place])
+        throw conflict(index, object, try UniqueKeys.holder(stored, index, schema: store.schema), row: row(of: object))
     }
 
     func conflict(

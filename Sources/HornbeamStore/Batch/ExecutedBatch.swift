@@ -22,6 +22,8 @@ extension Store {
         guard isQuerying, schema.derivations.isEmpty else { return nil }
         let entity = try model.entity(named: delete.request.entityName)
         guard entity.concreteDescendants.allSatisfy({ BatchDeleteExecution.isPlain(schema.table($0)) }) else { return nil }
+        // The store does not return the values that its history preserves.
+        if keepingStore != nil, entity.concreteDescendants.contains(where: { reader.history.preservesValues(of: schema.table($0)) }) { return nil }
         return try execute(.delete, delete.request, delete.origin, PropertyMask(), collectsObjects: delete.collectsObjects)
     }
 

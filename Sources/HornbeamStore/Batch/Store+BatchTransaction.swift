@@ -47,7 +47,9 @@ extension Store {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        outcome.transaction = try commit(transaction, durability, publishing: change)
+        do { outcome.transaction = try commit(transaction, durability, publishing: change) } catch where written != nil {
+            throw cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")
+        }
         if let written { backing?.setVersions(after: written) }
         if !collectsObjects { outcome.objects = [] }
         return outcome

@@ -60,7 +60,7 @@ final class DerivationPlan: Sendable {
 
 extension Derivation {
     /// The key path of the values that the expression reads.
-    fileprivate var path: [String] {
+    var path: [String] {
         switch self {
         case .value(let path), .text(_, let path): path
         case .count(let relationship): [relationship]

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The encoding of values as bytes of keys. The order of the bytes is the order of the values.
 ///
 /// A component of an index key is one type byte (0 for null, 1 for a value) and the value's bytes. Values of variable
@@ -41,7 +43,7 @@ enum KeyBytes {
     }
 
     static func appendEscaped(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        if unsafe content.contains(0) {
+        if let start = content.baseAddress, unsafe memchr(start, 0, content.count) != nil {
             for unsafe byte in unsafe content {
                 bytes.append(byte)
                 if byte == 0 { bytes.append(1) }

@@ -155,11 +155,18 @@ extension Store {
     }
 
     /// The same for a custom store: coordinators share the cached rows.
-    package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
+    ///
+    /// - Parameters:
+    ///   - history: The limits of the history that the custom store keeps; nil for no history.
+    ///   - migration: How the rows of a `MigratingStore` are migrated; nil if they must not be.
+    package static func lease(
+        _ custom: any CustomStore, model: ManagedObjectModel, history: HistoryTracking? = nil, migration: MigrationOptions? = nil
+    ) throws -> StoreLease {
         let key = OpenStoreKey(Location(custom), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
-            let store = try open(StoreBacking(custom), model: model)
+            (custom as? any HistoryKeepingStore)?.setHistoryTracking(history)
+            let store = try open(StoreBacking(custom), model: model, migration: migration)
             OpenStores.setOpened(store, at: key)
             return StoreLease(store, key)
         } catch {

@@ -113,7 +113,7 @@ struct HistoryCoding: Sendable {
         return CompositeCode.encode(values)
     }
 
-    private func preservedValues(_ bytes: [UInt8], entity: Int32) -> [Int: PropertyValue]? {
+    func preservedValues(_ bytes: [UInt8], entity: Int32) -> [Int: PropertyValue]? {
         if bytes.isEmpty { return [:] }
         guard let stored = CompositeCode.decode(bytes) else { return nil }
         var values: [Int: PropertyValue] = [:]

@@ -56,7 +56,7 @@ enum UniqueKeys {
     }
 
     /// Passes the bytes of `value` to `body`.
-    private static func withValue<R>(
+    static func withValue<R>(
         _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         if index.isPolymorphic { return unsafe try value(index, object, schema: schema).withRawBytes(body) }

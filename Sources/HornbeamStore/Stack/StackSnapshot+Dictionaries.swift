@@ -18,6 +18,9 @@ extension StackSnapshot {
         return DictionaryAnswer(rows: try groups.rows(), work: found.work)
     }
 
+    /// The snapshot of the only store, if a request reads it; nil if there are several stores.
+    package func only(for request: FetchDescription) -> StoreSnapshot? { request.affectedStores == nil ? only : nil }
+
     /// The values of expressions for objects: for each expression its values in the order of `objects`.
     package func columns(_ inputs: [FetchExpression.Node], of objects: [ObjectReference]) throws -> [[PropertyValue]] {
         if let only { return try only.columns(inputs, of: objects) }

@@ -1,3 +1,4 @@
+internal import HornbeamEngine
 package import HornbeamModel
 
 /// Fetches over several stores: each store is fetched alone, and the results are merged.
@@ -46,6 +47,14 @@ extension StackSnapshot {
     private func own(_ keys: Set<UInt64>, _ slot: StoreSlot) -> Set<UInt64> {
         if keys.isEmpty || only != nil { return keys }
         return Set(keys.lazy.filter { StoreSlot(ofKey: $0) == slot }.map(StoreSlot.local))
+    }
+
+    /// The direct fetch of requests of a shape; nil if there are several stores, or the store kept no plan over one index for the shape.
+    package func directFetch(of shape: RequestShape, counting: Bool) throws -> DirectFetch? {
+        guard let only, !stack.isIncremental, stack.queryingStore == nil, let kept = only.keptPlan(shape, counting: counting) else { return nil }
+        return try EngineError.translated { () throws(EngineError) in
+            try kept.mustRead(counting: counting) ? DirectFetch(kept, in: only) : nil
+        }
     }
 
     /// The number of objects that a fetch of the request returns, with its offset and limit.

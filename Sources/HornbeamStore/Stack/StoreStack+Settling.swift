@@ -95,7 +95,7 @@ extension StoreStack {
     package func outcome(of save: InDoubtSave) throws -> SaveOutcome {
         let stores = ([save.store.identifier] + save.participants).map { id in slot(of: id).flatMap { self[$0]?.store } }
         guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
-        if let doubt = save.querying { return try save.store.outcome(of: doubt) }
+        if let doubt = save.querying { return try save.store.wasWritten(doubt) ? .kept : .dropped }
         if !save.isCommitted {
             guard store !== save.store else { return .unknown }
             let isDurable = try store.isShared ? store.isOwnCommit(save.transaction) : store.recoveredTransaction >= save.transaction

@@ -49,7 +49,7 @@ struct TwoPhaseCommit {
                 try prepare(part)
                 prepared.append(part.store)
             }
-            for part in parts { try part.store.forwardToCustomStore(part.changes) }
+            for part in parts { try part.store.forwardToCustomStore(part.changes, StoreChange()) }
         } catch {
             coordinating.transaction.abort()
             withdraw(prepared)

@@ -7,7 +7,8 @@ extension Store {
     ///
     /// - Parameter announced: Changes of the custom store to publish with those of the cache.
     func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = [], announcing announced: StoreChange? = nil) throws {
-        var rows = Self.merged(backing?.unknown(rows) ?? rows)
+        let sources = try withDerivationSources(rows)
+        var rows = Self.merged(backing?.unknown(sources) ?? sources)
         var gone = gone
         if rows.isEmpty && gone.isEmpty && announced == nil { return }
         var last: SaveConflicts?

@@ -20,7 +20,7 @@ package enum HistoryGap: Sendable {
 
 extension Store {
     /// False for a store without history.
-    package var keepsHistory: Bool { history != nil }
+    package var keepsHistory: Bool { history != nil || keepingStore != nil }
 
     /// The records after a position, or all records if the position is nil.
     ///
@@ -30,6 +30,7 @@ extension Store {
     package func history(
         after position: HistoryPosition?, limit: Int = 0, where isIncluded: (HistoryRecord) throws -> Bool = { _ in true }
     ) throws -> HistoryReport {
+        if let keepingStore { return try history(of: keepingStore, after: position, limit: limit, where: isIncluded) }
         let (reading, snapshot) = try historyReading()
         let newest = try Self.position(reading, upTo: snapshot.transaction)
         if let position, let gap = try gap(position, reading, snapshot) { return .resync(gap, position: newest) }
@@ -47,12 +48,14 @@ extension Store {
 
     /// The position after the newest commit.
     package func historyPosition() throws -> HistoryPosition {
+        if let keepingStore { return HistoryPosition(try keepingStore.historyRange()) }
         let (reading, snapshot) = try historyReading()
         return try Self.position(reading, upTo: snapshot.transaction)
     }
 
     /// The position before the oldest commit in history.
     package func historyStart() throws -> HistoryPosition {
+        if let keepingStore { return HistoryPosition(number: try keepingStore.historyRange().start, time: 0) }
         _ = try requireHistory()
         return HistoryPosition(number: try HistoryState.floor(in: snapshot().engineSnapshot), time: 0)
     }
@@ -63,7 +66,10 @@ extension Store {
     }
 
     /// The newest commit before a date; nil when history has none.
-    package func historyNumber(before date: Date) throws -> UInt64? { try historyReading().0.lastNumber(before: date) }
+    package func historyNumber(before date: Date) throws -> UInt64? {
+        if let keepingStore { return try keepingStore.historyNumber(before: date) }
+        return try historyReading().0.lastNumber(before: date)
+    }
 
     private func gap(
         _ position: HistoryPosition, _ reading: HistoryReading, _ snapshot: StoreSnapshot
@@ -86,6 +92,13 @@ extension Store {
 
     private func requireHistory() throws -> HistoryLog {
         if let history { return history }
+        if let backing {
+            throw HornbeamError(
+                .unsupportedRequest,
+                backing.custom is any HistoryKeepingStore
+                    ? "The custom store has no history. Open it with history tracking; recording begins then."
+                    : "A custom store has a history only if it is a HistoryKeepingStore.")
+        }
         throw HornbeamError(
             .unsupportedRequest, "“\(location)” has no history. Open it with history tracking; recording begins then.")
     }
@@ -124,6 +137,7 @@ extension Store {
 
     /// Removes the records of all commits up to a number, durably (HIS-7).
     package func purgeHistory(through number: UInt64) throws {
+        if let keepingStore { return try keepingStore.removeHistory(through: number) }
         let history = try requireHistory()
         try inHistoryTransaction { transaction, base in
             let number = min(number, base.transaction.rawValue)
@@ -146,11 +160,21 @@ extension Store {
 
     /// The registered consumers of history, by name.
     package func historyConsumers() throws -> [HistoryConsumerRecord] {
-        try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
+        if let keepingStore {
+            return try keepingStore.historyConsumers().sorted { $0.name < $1.name }.map {
+                HistoryConsumerRecord(name: $0.name, position: HistoryPosition($0), date: $0.lastRead)
+            }
+        }
+        return try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
     }
 
     /// Stores the position of a consumer, or removes the consumer if the position is nil. The change is durable on return.
     package func setHistoryConsumer(_ name: String, _ position: HistoryPosition?) throws {
+        if let keepingStore {
+            guard let position else { return try keepingStore.removeHistoryConsumer(name) }
+            return try keepingStore.setHistoryConsumer(
+                StoreHistoryConsumer(name: name, number: position.number, time: position.date, lastRead: options.clock()))
+        }
         let history = try requireHistory()
         let date = history.now
         try inHistoryTransaction { transaction, base in

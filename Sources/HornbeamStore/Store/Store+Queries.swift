@@ -19,13 +19,15 @@ extension Store {
     package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
         let query = StoreQuery(.objects, fetch, excluding: excluding) { [weak backing] in backing?.isCached($0, $1) ?? false }
-        let found = try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
-            switch answer {
-            case nil: return nil
-            case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
-            case .objects(let keys, let rows):
-                try updateCache(rows)
-                return try keys.map(reference)
+        let found = try readingDerivationSources {
+            try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
+                switch answer {
+                case nil: return nil
+                case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
+                case .objects(let keys, let rows):
+                    try updateCache(rows)
+                    return try keys.map(reference)
+                }
             }
         }
         defer { backing.forgetMembers() }
@@ -145,12 +147,12 @@ extension Store {
         HornbeamError(.storeOperationFailed, "The custom store answered with \(answer) to \(query). Correct its answer(_:).")
     }
 
-    /// Throws for a save over several stores, because a querying store commits by itself and cannot take its part back.
+    /// Throws for a save over several stores, because a querying store commits by itself and cannot take its part back, and history cannot either.
     func requireTwoPhaseCommit() throws {
-        guard isQuerying else { return }
+        guard isQuerying || keepingStore != nil else { return }
         throw HornbeamError(
             .unsupportedRequest,
-            "A store that answers queries itself cannot take part in a save over several stores. Save the objects of each store in a context "
+            "A store that answers queries itself or keeps history cannot take part in a save over several stores. Save the objects of each store in a context "
                 + "of their own.")
     }
 }

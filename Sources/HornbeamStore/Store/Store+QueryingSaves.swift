@@ -5,28 +5,37 @@ internal import HornbeamModel
 
 /// A save of a querying store with an unknown outcome.
 struct QueryingDoubt {
-    let token: UUID
+    /// Nil if the store has written the save, and only the cache has not taken it.
+    let token: UUID?
     /// The objects that the save has changed or deleted.
     let objects: [CustomStoreKey]
 
-    init(_ token: UUID, _ changes: CustomStoreChanges) {
+    init(_ token: UUID?, _ changes: CustomStoreChanges) {
         self.token = token
         objects = (changes.inserted + changes.updated).map(\.object) + changes.deleted + changes.members.map(\.owner)
     }
 }
 
 extension Store {
-    /// The outcome of a save of the querying store. Of a save that was written, the cache receives the rows.
+    /// True if a save of the querying store was written. The cache then receives its rows.
     ///
     /// - Throws: The error of the store while it cannot be reached.
-    func outcome(of doubt: QueryingDoubt) throws -> SaveOutcome {
-        guard let backing, let querying = backing.querying, try querying.wasSaved(doubt.token) else { return .dropped }
+    func wasWritten(_ doubt: QueryingDoubt) throws -> Bool {
+        guard let backing, let querying = backing.querying else { return false }
+        if let token = doubt.token, try !querying.wasSaved(token) { return false }
         backing.forgetMembers()
         try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { rows in
             let present = Set(rows.map(\.object.key))
             try updateCache(rows, without: try doubt.objects.filter { !present.contains($0.key) }.map(reference))
         }
-        return .kept
+        return true
+    }
+
+    /// The error of changes that the store has written and the cache has not taken.
+    func cacheFailed(_ error: any Error, _ event: String, _ remedy: String) -> HornbeamError {
+        HornbeamError(
+            .storeOperationFailed, "The store has \(event), but its rows could not be cached. \(remedy)",
+            cause: "\((error as? HornbeamError)?.message ?? "\(type(of: error))")")
     }
 
     /// Reads the rows of new members that are not cached. An object without a row afterwards was deleted, and does not become a member.
@@ -46,7 +55,8 @@ extension Store {
         if let first = missing.first {
             throw HornbeamError(
                 .objectNotFound,
-                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and save again.",
+                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and "
+                    + "save again.",
                 entity: first.entityName, objectIDs: try missing.map { objectID(try reference($0)) })
         }
         if let first = conflict.referring.first {

@@ -54,7 +54,7 @@ extension Store {
                 changes, transaction: transaction, reader: reader, buffers: isShared ? turnBuffers.buffers(schema) : nil)
             execution.checksMembers = reader.hasAllRows || forwarding && isQuerying
             try execution.run()
-            if forwarding { try forwardToCustomStore(changes) }
+            if forwarding { try forwardToCustomStore(changes, execution.change) }
             if let announced { return publishing(try merged(announced, execution.change, transaction)) }
             try record(execution.change, in: transaction)
             return publishing(execution.change)
@@ -89,6 +89,7 @@ extension Store {
         try cacheNewMembers(changes)
         return try backing.saving {
             for _ in 0 ..< Self.refusalsMax {
+                let written = backing.writtenSaves
                 do {
                     let result = try write(changes, forwarding: true)
                     backing.setVersions(after: changes)
@@ -98,6 +99,10 @@ extension Store {
                     try requireReferences(changes, conflict)
                 } catch let doubt as CustomStoreDoubt {
                     throw InDoubtSave(store: self, transaction: 0, querying: QueryingDoubt(doubt.token, CustomStoreChanges(changes, self)), error: doubt.error)
+                } catch where backing.writtenSaves != written {
+                    throw InDoubtSave(
+                        store: self, transaction: 0, querying: QueryingDoubt(nil, CustomStoreChanges(changes, self)),
+                        error: cacheFailed(error, "written the save", "The context reads them before its next fetch or save. Nothing is written twice."))
                 }
             }
             throw refusedTooOften
@@ -116,10 +121,14 @@ extension Store {
     }
 
     /// Sends changes to the custom store, if there is one.
-    func forwardToCustomStore(_ changes: ChangeSet) throws {
+    ///
+    /// - Parameter change: All changed objects, for the history of the custom store.
+    func forwardToCustomStore(_ changes: ChangeSet, _ change: StoreChange) throws {
         guard let backing, !changes.isEmpty else { return }
-        let customChanges = CustomStoreChanges(changes, self)
+        var customChanges = CustomStoreChanges(changes, self)
+        customChanges.history = try historyEntry(change)
         try backing.call { try $0.save(customChanges) }
+        backing.countWrittenSave()
     }
 
     /// Throws for a custom store that does not answer queries.

@@ -11,7 +11,7 @@ extension StoreBacking {
     }
 
     /// Stops reads of a state that is older than the cache. They are repeated.
-    private struct NewerCache: Error {}
+    struct NewerCache: Error {}
 
     /// Runs a body whose reads return one state. It runs again if a save has ended meanwhile, because the cache then has newer rows. After some attempts,
     /// saves wait for it.

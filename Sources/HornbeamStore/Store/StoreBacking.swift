@@ -78,6 +78,11 @@ package final class StoreBacking: Sendable {
         }
     }
 
+    /// The number of saves that the querying store has written. Changed under `turn`.
+    private let written = Atomic<Int>(0)
+    var writtenSaves: Int { written.load(ordering: .relaxed) }
+    func countWrittenSave() { written.add(1, ordering: .relaxed) }
+
     /// The number of saves that have ended.
     var savesEnded: Int { saveCount.load(ordering: .acquiring) }
 
@@ -132,10 +137,18 @@ package final class StoreBacking: Sendable {
 
 extension Store {
     /// Opens a custom store: caches its current rows in memory.
-    package static func open(_ backing: StoreBacking, model: ManagedObjectModel) throws -> Store {
-        try backing.call { try $0.open(model) }
+    ///
+    /// - Parameter migration: How the rows of a `MigratingStore` are migrated; nil if they must not be.
+    package static func open(_ backing: StoreBacking, model: ManagedObjectModel, migration: MigrationOptions? = nil) throws -> Store {
+        if let migrating = backing.custom as? any MigratingStore {
+            try migrating.open(model, migrating: migration.map { StoreRowMigration(to: model, $0) })
+        } else {
+            try backing.call { try $0.open(model) }
+        }
         var options = Options()
         options.backing = backing
+        // The cache is not the history of the custom store.
+        options.history = nil
         let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
         try store.observeExternalChanges()
         if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
@@ -183,6 +196,10 @@ extension Store {
                 let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
                 if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
             }
+        } catch is StoreBacking.NewerCache {
+            // The fetch to which this read belongs is repeated. A getter, which cannot throw, must not record an error.
+            backing.forgetMembers()
+            return false
         } catch {
             backing.forgetMembers()
             throw error

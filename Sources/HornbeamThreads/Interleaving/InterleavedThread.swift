@@ -9,7 +9,8 @@ import Glibc
     enum State {
         case ready
         case waitsForLock(UInt, Monitor.Origin)
-        case waitsForSignal(UInt, Monitor.Origin)
+        /// `until`: the time in nanoseconds at which the wait ends without a signal.
+        case waitsForSignal(UInt, Monitor.Origin, until: UInt64?)
         case ended
     }
 
@@ -18,7 +19,7 @@ import Glibc
     let turn = TurnSemaphore()
     var state = State.ready
     private let body: @Sendable () throws -> Void
-    private let interleaving: Interleaving
+    let interleaving: Interleaving
     private var id = pthread_t()
 
     init(_ number: Int, _ part: Interleaving.Part, _ interleaving: Interleaving) {
@@ -30,6 +31,10 @@ import Glibc
 
     var isReady: Bool { if case .ready = state { true } else { false } }
     var hasEnded: Bool { if case .ended = state { true } else { false } }
+    /// The time at which the thread can continue without a signal; nil if there is none.
+    var timeLimit: UInt64? { if case .waitsForSignal(_, _, let until) = state { until } else { nil } }
+    /// The time in nanoseconds.
+    var now: UInt64 { interleaving.now }
 
     /// The state of the thread in words, for a text that begins with its name.
     var place: String {
@@ -38,7 +43,7 @@ import Glibc
         case .waitsForLock(let lock, let origin):
             "waits for the lock made at \(origin)"
                 + (interleaving.owners[lock].map { ", held by \(interleaving.threads[$0].name)" } ?? "")
-        case .waitsForSignal(_, let origin): "waits for a signal to the lock made at \(origin)"
+        case .waitsForSignal(_, let origin, _): "waits for a signal to the lock made at \(origin)"
         case .ended: "has ended"
         }
     }
@@ -70,11 +75,12 @@ import Glibc
     func point(_ place: StaticString) { interleaving.point(self, place) }
 
     func lock(_ monitor: Monitor) {
+        let start = interleaving.censusTime
         interleaving.point(self, "a lock")
-        acquire(monitor)
+        acquire(monitor, since: start)
     }
 
-    private func acquire(_ monitor: Monitor) {
+    private func acquire(_ monitor: Monitor, since start: UInt64) {
         while !monitor.tryLock() {
             // A thread outside the interleaving holds the lock. It needs no turn to release it.
             guard interleaving.owners[monitor.address] != nil else {
@@ -85,9 +91,13 @@ import Glibc
             interleaving.pass(from: self, reason: "waits for the lock made at \(monitor.origin)")
         }
         interleaving.owners[monitor.address] = number
+        interleaving.census?.take(.lock(monitor.address), monitor.origin.description, by: number, since: start)
+        if interleaving.census != nil { interleaving.keep(monitor) }
     }
 
     func unlock(_ monitor: Monitor) {
+        let end = interleaving.censusTime
+        defer { interleaving.census?.release(.lock(monitor.address), at: end) }
         interleaving.owners[monitor.address] = nil
         monitor.unlockDirectly()
         for thread in interleaving.threads {
@@ -95,23 +105,18 @@ import Glibc
         }
     }
 
-    func wait(_ monitor: Monitor, _ condition: UInt) {
+    /// Waits for a signal, or with a limit at most for that number of nanoseconds.
+    func wait(_ monitor: Monitor, _ condition: UInt, limit: Int? = nil) {
+        let until = limit.map { interleaving.now + UInt64($0) }
         unlock(monitor)
-        state = .waitsForSignal(condition, monitor.origin)
+        state = .waitsForSignal(condition, monitor.origin, until: until)
         interleaving.pass(from: self, reason: "waits for a signal to the lock made at \(monitor.origin)")
-        acquire(monitor)
-    }
-
-    /// A wait with a time limit. In an interleaving the limit has always passed, so the wait returns without a signal.
-    func waitWithLimit(_ monitor: Monitor) {
-        unlock(monitor)
-        interleaving.point(self, "a wait with a limit")
-        acquire(monitor)
+        acquire(monitor, since: interleaving.censusTime)
     }
 
     func signal(_ condition: UInt, all: Bool) {
         for thread in interleaving.threads {
-            guard case .waitsForSignal(condition, _) = thread.state else { continue }
+            guard case .waitsForSignal(condition, _, _) = thread.state else { continue }
             thread.state = .ready
             if !all { return }
         }

@@ -2,6 +2,8 @@
 // named point in the code is a scheduling point, at which another thread may run. A race, a lost wake-up or a deadlock
 // that needs a rare timing can thus be produced and repeated.
 //
+// Time is simulated: each point takes a microsecond. When all threads wait, the time passes until the first limit of a wait.
+//
 // Invariant: only the thread that has the turn accesses an interleaving or its threads. Semaphores pass the turn.
 // Other threads of the process do not take part; each lock costs them one atomic load.
 
@@ -38,6 +40,8 @@ import Synchronization
         package var stopReason: String?
         /// The errors of the bodies, by name.
         package var failures: [(name: String, error: any Error)] = []
+        /// The locks that the threads took, if they were counted.
+        package var locks: LockCensus?
     }
 
     /// The number of interleavings in the process. While it is 0, a lock does not look for the thread's interleaving.
@@ -58,12 +62,19 @@ import Synchronization
     var threads: [InterleavedThread] = []
     /// The number of the thread that holds a lock, by the lock's address.
     var owners: [UInt: Int] = [:]
+    var census: LockCensus?
+    /// Locks that were counted. While they exist, no other lock gets the address of one of them.
+    private var countedLocks: [ObjectIdentifier: Monitor] = [:]
     private var outcome = Outcome()
+    /// The time of the threads, in nanoseconds of the monotonic clock.
+    private(set) var now: UInt64 = 0
+    private static let nanosecondsPerPoint: UInt64 = 1000
     private let end = TurnSemaphore()
 
     /// Call this before you make the objects that the threads use: for speed, some objects read `isUnderWay` only once.
-    package init(_ schedule: Schedule) {
+    package init(_ schedule: Schedule, countsLocks: Bool = false) {
         self.schedule = schedule
+        census = countsLocks ? LockCensus() : nil
         preemptions = schedule.preemptions[...]
         random = schedule.seed
         Interleaving.underWay.wrappingAdd(1, ordering: .sequentiallyConsistent)
@@ -75,6 +86,7 @@ import Synchronization
     /// are not ended. Called once.
     package func run(_ parts: [Part]) -> Outcome {
         precondition(threads.isEmpty, "An interleaving runs once.")
+        now = MonotonicClock.systemNanoseconds
         threads = parts.enumerated().map { InterleavedThread($0.offset, $0.element, self) }
         for thread in threads { thread.start() }
         pass(from: nil, reason: "")
@@ -83,6 +95,7 @@ import Synchronization
             for thread in threads { thread.join() }
             threads = []
         }
+        outcome.locks = census
         return outcome
     }
 
@@ -105,10 +118,32 @@ import Synchronization
     /// A scheduling point, for code that synchronises threads with atomics. Does nothing outside an interleaving.
     package static func point(_ place: StaticString) { current?.point(place) }
 
+    // MARK: Locks
+
+    /// The time, if locks are counted.
+    var censusTime: UInt64 { census == nil ? 0 : MonotonicClock.systemNanoseconds }
+
+    func keep(_ monitor: Monitor) { countedLocks[ObjectIdentifier(monitor)] = monitor }
+
+    /// The calling thread begins work that one thread does at a time without holding a lock. Does nothing outside an interleaving.
+    package static func beginExclusiveWork(_ name: String) {
+        guard let thread = current else { return }
+        let start = thread.interleaving.censusTime
+        thread.interleaving.census?.take(.work(name), name, by: thread.number, since: start)
+    }
+
+    /// The end of the work.
+    package static func endExclusiveWork(_ name: String) {
+        guard let interleaving = current?.interleaving else { return }
+        let end = interleaving.censusTime
+        interleaving.census?.release(.work(name), at: end)
+    }
+
     // MARK: Turns
 
     /// A scheduling point: the running thread continues, or a preemption passes the turn to another thread.
     func point(_ thread: InterleavedThread, _ place: StaticString) {
+        now += Interleaving.nanosecondsPerPoint
         let others = ready(after: thread)
         guard !others.isEmpty else { return }
         defer { outcome.points += 1 }
@@ -123,7 +158,11 @@ import Synchronization
 
     /// Passes the turn to another thread, because the running thread waits or has ended.
     func pass(from thread: InterleavedThread?, reason: String) {
-        let candidates = ready(after: thread)
+        var candidates = ready(after: thread)
+        if candidates.isEmpty, let waiting = firstLimit() {
+            waiting.state = .ready
+            candidates = [waiting]
+        }
         if candidates.isEmpty {
             if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + stateDescriptions()) }
             return end.signal()
@@ -132,6 +171,14 @@ import Synchronization
         let hasEnded = thread?.hasEnded ?? true
         startTurn(to: candidates[choice(candidates.count)], from: thread, reason: reason)
         if let thread, !hasEnded { thread.turn.wait() }
+    }
+
+    /// Lets the time pass until the first limit of a wait. Returns the thread whose wait ends; nil if no thread waits with a limit.
+    private func firstLimit() -> InterleavedThread? {
+        let limits = threads.compactMap { thread in thread.timeLimit.map { (thread, $0) } }
+        guard let (thread, limit) = limits.min(by: { $0.1 < $1.1 }) else { return nil }
+        now = max(now, limit)
+        return thread
     }
 
     func recordFailure(_ error: any Error, of thread: InterleavedThread) { outcome.failures.append((thread.name, error)) }

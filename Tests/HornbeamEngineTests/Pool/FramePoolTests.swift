@@ -4,6 +4,9 @@ import Testing
 @testable import HornbeamEngine
 
 @Suite("Frame pool") struct FramePoolTests {
+    /// A threshold above which no transaction of these tests writes its leaves early, which would limit its memory.
+    private static let neverAttached = 1 << 30
+
     /// How many bytes of the first frames are in memory.
     private func residentBytes(_ pool: FramePool, frames: Int) -> Int {
         let unit = Int(getpagesize())
@@ -15,7 +18,10 @@ import Testing
 
     @Test("the next checkpoint returns memory above the pool's target to the system, and the stored content stays", arguments: [512, 4096, 16384])
     func excessIsGivenBack(pageSize: Int) throws {
-        let store = try TestStore(pageSize: pageSize) { $0.frameCeiling = 4_000 }
+        let store = try TestStore(pageSize: pageSize) { options in
+            options.frameCeiling = 4_000
+            options.attachThreshold = Self.neverAttached
+        }
         let pool = store.engine.core.pool
         func value(_ number: Int, _ round: Int) -> [UInt8] { Array("\(round) \(number) ".utf8) + Array(repeating: 7, count: pageSize / 5) }
         for round in 1...2 {
@@ -73,7 +79,10 @@ import Testing
     @Test("scans of more pages than the pool has stay within its target size, after a big transaction that needed more")
     func scansStayWithinThePool() throws {
         let capacity = 256
-        let store = try TestStore(pageSize: 4096) { $0.poolBytes = capacity * 4096 }
+        let store = try TestStore(pageSize: 4096) { options in
+            options.poolBytes = capacity * 4096
+            options.attachThreshold = Self.neverAttached
+        }
         let pool = store.engine.core.pool
         let tree = try store.write { transaction in
             let tree = try transaction.createIndex(named: "t")

@@ -78,13 +78,17 @@ import Testing
             return tree
         }
         let view = try store.engine.snapshot().index(tree)
+        let reader = IndexReader(view)
+        var found: [UInt64] = [7]
         for number in numbers + [3 << 56, 77 << 20] {
             let key = Self.key(number, start: start) + Self.key(number, start: 0)
             for length in 0...key.count {
                 let prefix = Array(key[..<length])
                 let wanted = try view.suffixes(in: KeyRange(prefix: prefix), most: .max)
-                for most in [0, 1, 5, Int.max] {
-                    #expect(try view.suffixes(startingWith: prefix, most: most) == Array(wanted.prefix(most)), "\(prefix), at most \(most)")
+                for most in [0, 1, 5, 1000] {
+                    let isComplete = try reader.findSuffixes(startingWith: prefix, most: most, into: &found)
+                    #expect(isComplete == (wanted.count <= most), "\(prefix), at most \(most)")
+                    #expect(found == Array(wanted.prefix(isComplete ? most : most + 1)), "\(prefix), at most \(most)")
                 }
             }
         }
@@ -102,7 +106,9 @@ import Testing
             try store.engine.snapshot().index(tree).forEachSuffix(in: KeyRange()) { _ throws(EngineError) in true }
         }
         #expect(error?.message == "An index entry has a key of 3 bytes where 8 are needed.")
-        let other = #expect(throws: EngineError.self) { try store.engine.snapshot().index(tree).suffixes(startingWith: [1, 2], most: 1) }
+        var found: [UInt64] = []
+        let reader = IndexReader(try store.engine.snapshot().index(tree))
+        let other = #expect(throws: EngineError.self) { _ = try reader.findSuffixes(startingWith: [1, 2], most: 1, into: &found) }
         #expect(other?.message == "An index entry has a key of 3 bytes where 8 are needed.")
     }
 }

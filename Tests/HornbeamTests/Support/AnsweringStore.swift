@@ -7,6 +7,7 @@ final class AnsweringDatabase: Sendable {
     struct Content {
         var rows: [UInt64: CustomStoreRow] = [:]
         var lastKey: UInt64 = 0
+        var history = AnsweringHistory()
     }
 
     let identifier = UUID()
@@ -33,7 +34,8 @@ final class AnsweringDatabase: Sendable {
 
 /// A store that answers fetches and counts itself when their conditions and orders read attributes only, and otherwise returns all rows.
 final class AnsweringStore: QueryingStore {
-    private let database: AnsweringDatabase
+    let database: AnsweringDatabase
+    let tracked = Mutex(false)
     private let ownIdentifier = UUID()
     private let model = Mutex<ManagedObjectModel?>(nil)
     private let log = Mutex<[String]>([])
@@ -163,6 +165,7 @@ final class AnsweringStore: QueryingStore {
     func save(_ changes: CustomStoreChanges) throws {
         try database.change { content in
             try check(changes, content)
+            if let entry = changes.history { content.history.append(entry) }
             for row in changes.inserted {
                 content.rows[row.object.key] = row
                 content.rows[row.object.key]?.version = 1

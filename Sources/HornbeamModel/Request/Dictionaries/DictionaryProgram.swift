@@ -16,7 +16,7 @@ package struct DictionaryProgram: Sendable {
     /// False when each object becomes one dictionary: column i is input i.
     package private(set) var isGrouped: Bool
     /// True when equal dictionaries are returned only once.
-    package let isDistinct: Bool
+    package private(set) var isDistinct: Bool
     let columns: [Column]
     let having: FetchPredicate?
     let sorts: [(sort: FetchSort, formula: Formula)]
@@ -81,9 +81,21 @@ package struct DictionaryProgram: Sendable {
         guard isDistinct, !isGrouped, sorts.isEmpty, inputs.count == columns.count else { return nil }
         var program = self
         program.isGrouped = true
+        // The groups differ from each other. The conversion of a column to its type can make them equal.
+        program.isDistinct = columns.contains { $0.type != nil }
         program.grouping = Array(inputs.indices)
         return program
     }
+
+    /// The input by which the dictionaries are sorted, and the number of the first objects that contain the window; nil if several criteria sort them,
+    /// or equal ones are removed, or the window is large.
+    package var onlySort: (input: Node, isAscending: Bool, end: Int)? {
+        guard !isGrouped, !isDistinct, sorts.count == 1, case .input(let input) = sorts[0].formula, let end = window.end, end <= 1000 else { return nil }
+        return (inputs[input], sorts[0].sort.isAscending, end)
+    }
+
+    /// The range of the window in `count` results.
+    package func windowRange(of count: Int) -> Range<Int> { window.range(of: count) }
 
     /// True when the order uses computed values, so that the fetch of the objects needs no order.
     package var orderAppliesToDictionaries: Bool { !sorts.isEmpty }

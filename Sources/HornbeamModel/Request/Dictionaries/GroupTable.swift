@@ -1,7 +1,9 @@
 /// The groups of a fetch of dictionaries while they are computed: the totals for each combination of grouped values.
 package struct GroupTable {
     package let program: DictionaryProgram
+    /// The numbers of the first groups by their values; groups that were added since then are missing.
     private var slots: [[PropertyValue]: Int] = [:]
+    private var indexedCount = 0
     private var keys: [[PropertyValue]] = []
     /// The least object key in each group. Groups without a sort order are sorted by it.
     private var leastKeys: [UInt64] = []
@@ -22,33 +24,53 @@ package struct GroupTable {
 
     /// The number of the group with these values.
     package mutating func slot(for key: [PropertyValue]) -> Int {
-        if let slot = slots[key] { return slot }
-        slots[key] = keys.count
+        while indexedCount < keys.count {
+            slots[keys[indexedCount]] = indexedCount
+            indexedCount += 1
+        }
+        return slots[key] ?? addSlot(for: key)
+    }
+
+    /// Adds a group whose values no other group has. Returns its number.
+    package mutating func addSlot(for key: [PropertyValue]) -> Int {
         keys.append(key)
         leastKeys.append(.max)
         totals += emptyTotals
         return keys.count - 1
     }
 
-    /// Records the key of an object of a group.
-    @inline(__always)
-    package mutating func recordKey(_ object: UInt64, in slot: Int) {
-        if object < leastKeys[slot] { leastKeys[slot] = object }
+    /// Records the keys of objects in their groups.
+    package mutating func recordKeys(_ objects: [UInt64], in slots: [Int]) {
+        for (object, slot) in zip(objects, slots) where object < leastKeys[slot] { leastKeys[slot] = object }
     }
 
-    /// Passes a total of a group to `body` for an update.
-    @inline(__always)
-    package mutating func withTotal(_ total: Int, in slot: Int, _ body: (inout AggregateAccumulator) -> Void) {
-        body(&totals[slot * emptyTotals.count + total])
+    /// Adds a value to a total of a group.
+    package mutating func add(_ value: PropertyValue, to total: Int, in slot: Int) { totals[slot * emptyTotals.count + total].add(value) }
+
+    /// Adds one number to a total of each group in a list.
+    package mutating func add(_ numbers: [Int64], to total: Int, in slots: [Int]) {
+        for (number, slot) in zip(numbers, slots) { totals[slot * emptyTotals.count + total].add(number) }
     }
+
+    package mutating func add(_ numbers: [Double], to total: Int, in slots: [Int]) {
+        for (number, slot) in zip(numbers, slots) { totals[slot * emptyTotals.count + total].add(number) }
+    }
+
+    /// Counts an object, or a value that no other object of the group has.
+    package mutating func addObject(to total: Int, in slot: Int) { totals[slot * emptyTotals.count + total].addObject() }
+
+    package mutating func addObjects(to total: Int, in slots: [Int]) {
+        for slot in slots { totals[slot * emptyTotals.count + total].addObject() }
+    }
+
+    /// Counts objects in the only group of a fetch without grouping.
+    package mutating func addObjects(_ count: Int, to total: Int) { totals[total].addObjects(count) }
 
     /// Adds an object with all its inputs.
     package mutating func add(_ inputs: [PropertyValue], object: UInt64) {
         let slot = slot(for: program.grouping.map { inputs[$0].groupingForm })
-        recordKey(object, in: slot)
-        for (place, total) in program.totals.enumerated() {
-            withTotal(place, in: slot) { $0.add(inputs[total.input]) }
-        }
+        recordKeys([object], in: [slot])
+        for (place, total) in program.totals.enumerated() { add(inputs[total.input], to: place, in: slot) }
     }
 
     /// Adds the groups of other objects.
@@ -56,8 +78,8 @@ package struct GroupTable {
         let width = emptyTotals.count
         for (number, key) in other.keys.enumerated() {
             let slot = slot(for: key)
-            recordKey(other.leastKeys[number], in: slot)
-            for place in 0 ..< width { withTotal(place, in: slot) { $0.add(other.totals[number * width + place]) } }
+            recordKeys([other.leastKeys[number]], in: [slot])
+            for place in 0 ..< width { totals[slot * width + place].add(other.totals[number * width + place]) }
         }
     }
 
@@ -130,12 +152,13 @@ extension DictionaryProgram {
     ///   - count: The number of objects that the fetch found.
     ///   - read: Computes inputs for objects, which are given by their places in the results of the fetch. If the order uses a computed value, it
     ///     is called first for the values of the order, and then for the objects in the window only.
+    ///   - isSorted: True if the objects are those of the window, in the order of the dictionaries.
     package func rows(
-        ofObjects count: Int, reading read: (_ inputs: [Node], _ places: [Int]) throws -> [[PropertyValue]]
+        ofObjects count: Int, isSorted: Bool = false, reading read: (_ inputs: [Node], _ places: [Int]) throws -> [[PropertyValue]]
     ) throws -> [[PropertyValue]] {
         var places = Array(0 ..< count)
         let order = sorts.compactMap { if case .input(let input) = $0.formula { input } else { nil } }
-        if !isDistinct, orderAppliesToDictionaries { places = sortedAndLimited(try read(order.map { inputs[$0] }, places), count) }
+        if !isDistinct, orderAppliesToDictionaries, !isSorted { places = sortedAndLimited(try read(order.map { inputs[$0] }, places), count) }
         // Column i is input i. Further inputs are values of the order only.
         let values = try read(isDistinct ? inputs : Array(inputs.prefix(columns.count)), places)
         let rows = try places.indices.map { place in

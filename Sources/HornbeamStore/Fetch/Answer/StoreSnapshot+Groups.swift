@@ -19,7 +19,7 @@ extension StoreSnapshot {
         adding objects: [GroupedObject] = [], in context: FilterContext
     ) throws -> DictionaryAnswer {
         let plan = try FetchPlan(fetch.withoutOrder, in: self, counting: false)
-        let feed = GroupAccumulator(program, context)
+        let feed = GroupAccumulator(program, context, countsDistinct: objects.isEmpty)
         let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
         let execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }

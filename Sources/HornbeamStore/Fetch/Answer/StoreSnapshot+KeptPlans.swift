@@ -9,31 +9,29 @@ extension StoreSnapshot {
         schema.keptPlans.keep(kept, for: shape, isCounting: counting)
     }
 
-    private func keptPlan(_ fetch: ValidatedFetch, counting: Bool) -> KeptPlan? {
-        guard let shape = fetch.shape, let kept = schema.keptPlans.object(for: shape, isCounting: counting) else { return nil }
-        return kept as? KeptPlan
-    }
+    func keptPlan(_ shape: RequestShape, counting: Bool) -> KeptPlan? { schema.keptPlans.object(for: shape, isCounting: counting) as? KeptPlan }
 
     /// Nil if the request must be planned.
     func fetchByKeptPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>, _ control: FetchControl?) throws -> FetchAnswer? {
-        guard let kept = keptPlan(fetch, counting: false) else { return nil }
+        guard let shape = fetch.shape, let kept = keptPlan(shape, counting: false) else { return nil }
+        if excluding.isEmpty, control == nil, let direct = try directFetch(by: kept) { return try direct.answer(fetch.request) }
         if let (index, key) = kept.lookUp(fetch.request, in: self) { return try lookUp(fetch.request, kept, index, key, excluding) }
-        if excluding.isEmpty, control == nil, kept.isDirect { return try fetchDirectly(fetch.request, by: kept) }
         guard let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) }) else { return nil }
         return try execute(plan, excluding, FilterContext(self, control: control), workMax: kept.workMax)
     }
 
     /// Nil if the request must be planned.
     func countByKeptPlan(_ fetch: ValidatedFetch, _ excluding: Set<UInt64>) throws -> CountAnswer? {
-        guard let kept = keptPlan(fetch, counting: true) else { return nil }
+        guard let shape = fetch.shape, let kept = keptPlan(shape, counting: true) else { return nil }
         // The entries of an exact plan are counted without reading them.
-        if excluding.isEmpty, kept.isDirect, !kept.isExact {
-            guard let answer = try fetchDirectly(fetch.request, by: kept) else { return nil }
-            return CountAnswer(count: answer.rows.count, work: answer.work)
-        }
+        if excluding.isEmpty, !kept.isExact, let direct = try directFetch(by: kept) { return try direct.countAnswer(fetch.request) }
         guard let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) })
         else { return nil }
         return try executeCount(plan, excluding, workMax: kept.workMax)
+    }
+
+    private func directFetch(by kept: KeptPlan) throws -> DirectFetch? {
+        try EngineError.translated { () throws(EngineError) in try DirectFetch(kept, in: self) }
     }
 
     /// Nil if too many objects have the key.
@@ -41,14 +39,6 @@ extension StoreSnapshot {
         _ request: FetchDescription, _ kept: KeptPlan, _ index: ValueIndex, _ key: [UInt8], _ excluding: Set<UInt64>
     ) throws -> FetchAnswer? {
         let entity = kept.plan.entity
-        if excluding.isEmpty, index.endsKeysWithObjects, index.entity === entity, request.window.isWhole {
-            let keys = try EngineError.translated { () throws(EngineError) in
-                try engineSnapshot.index(index.tree).suffixes(startingWith: key, most: kept.workMax + 1)
-            }
-            guard keys.count <= kept.workMax else { return nil }
-            let work = FetchWork(DirectLookup(entity: entity, index: index, count: keys.count))
-            return FetchAnswer(rows: ResultSet(keys, of: index.onlyEntity), work: work)
-        }
         let found = try EngineError.translated { () throws(EngineError) in
             index.isUnique ? try holder(of: key, index).map { [$0] } ?? [] : try holders(of: key, index, atMost: kept.workMax)
         }
@@ -83,13 +73,27 @@ extension StoreSnapshot {
 
 extension ValueIndex {
     /// The key of a value in an index on one property; nil when the request must be planned.
-    func lookupKey(_ value: PropertyValue, origins: StoreIdentities) -> [UInt8]? {
-        if case .string(let text) = value, elements[0].type == .string {
-            var text = text
-            var key = IndexKey()
-            text.withUTF8 { unsafe key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
-            return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
+    func lookupKey(_ value: PropertyValue, origins: @autoclosure () -> StoreIdentities) -> [UInt8]? {
+        var key: [UInt8] = []
+        return setLookupKey(&key, value, origins: origins()) ? key : nil
+    }
+
+    /// Sets a key that is reused for further values. False when the request must be planned.
+    func setLookupKey(_ key: inout [UInt8], _ value: PropertyValue, origins: @autoclosure () -> StoreIdentities) -> Bool {
+        if case .string(var text) = value, elements[0].type == .string {
+            key.removeAll(keepingCapacity: true)
+            key.reserveCapacity(text.utf8.count + 3)
+            key.append(KeyBytes.present)
+            text.withUTF8 { unsafe KeyBytes.appendEscaped(UnsafeRawBufferPointer($0), to: &key) }
+            if !elements[0].isAscending { KeyBytes.complement(&key, from: 0) }
+            return key.count <= IndexBounds.exactMax
         }
+        guard let found = lookupKey(notOfText: value, origins()) else { return false }
+        key = found
+        return true
+    }
+
+    private func lookupKey(notOfText value: PropertyValue, _ origins: StoreIdentities) -> [UInt8]? {
         let bounds = IndexBounds(element: elements[0], origins: origins, containsNulls: false)
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))

@@ -1,25 +1,40 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
-/// or of texts is grouped, the group of a row is found by the cell. Two numbers or references are found by the pair, and the value at the end of a
-/// path by the first object on the path.
-final class GroupAccumulator {
+/// Adds the rows of a fetch to groups and totals, a leaf at a time: first the groups of all rows, then one total after the other. Numbers are added
+/// from cells without a `PropertyValue`.
+///
+/// The group of a row is found by the bits of one or two numbers or references, by the bytes of a text, or, for a value at the end of a path, by the
+/// first object on the path.
+final class GroupAccumulator: RowFeed {
     private(set) var groups: GroupTable
     private let reader: DictionaryInputReader
-    /// Groups by cell, for a single grouped column of fixed width or the first column of a single path.
-    private var slotsByCell: [UInt64: Int] = [:]
-    private var slotOfNull: Int?
-    /// The last destination of the first column of a single path, and its group. Rows of one owner are often adjacent.
+    /// True if no values are added to the groups later, so that different values need only be counted.
+    private let countsDistinct: Bool
+    /// Indexed by entity index.
+    private var plans: [GroupPlan?]
+    private var numberedKeys = NumberedPairs()
+    private var numberedTexts = NumberedTexts()
+    private var numberedTargets = NumberedPairs()
+    /// The groups by number.
+    private var slotsOfKeys: [Int] = []
+    private var slotsOfTexts: [Int] = []
+    private var slotsOfTargets: [Int] = []
+    /// The last destination of a grouped path, and its group. Rows of one owner are often adjacent.
     private var lastTarget: (key: UInt64, slot: Int)?
-    /// Groups by two numbers or references.
-    private var slotsByPair: [NumberPair: Int] = [:]
-    /// Groups by the bytes of a text, for a single grouped column of texts.
-    private var slotsByText = TextSlots()
+    /// For each total of different values: the values, and the pairs of group and value that have occurred.
+    private var distinct: [(texts: NumberedTexts, pairs: NumberedPairs)]
+    /// The groups and the keys of the rows of a leaf, and the places of those that have a number for a total.
+    private var slots: [Int] = []
+    private var keys: [UInt64] = []
+    private var slotsOfNumbers: [Int] = []
 
-    init(_ program: DictionaryProgram, _ context: FilterContext) {
+    init(_ program: DictionaryProgram, _ context: FilterContext, countsDistinct: Bool = false) {
         groups = GroupTable(program)
         reader = DictionaryInputReader(program.inputs, context)
+        self.countsDistinct = countsDistinct
+        plans = Array(repeating: nil, count: context.schema.tables.count)
+        distinct = program.totals.map { _ in (NumberedTexts(), NumberedPairs()) }
     }
 
     private var program: DictionaryProgram { groups.program }
@@ -35,7 +50,8 @@ final class GroupAccumulator {
             guard case .cell = sources[input] else { return false }
         }
         return program.totals.allSatisfy { total in
-            switch (total.function, sources[total.input]) {
+            guard !total.isDistinct else { return false }
+            return switch (total.function, sources[total.input]) {
             case (.count, .object), (.count, .cell), (.min, .cell), (.max, .cell): true
             case (.sum, .cell(let column)), (.average, .cell(let column)): column.type == .int16 || column.type == .int32
             default: false
@@ -43,200 +59,156 @@ final class GroupAccumulator {
         }
     }
 
-    func emptyCopy(_ context: FilterContext) -> GroupAccumulator { GroupAccumulator(program, context) }
+    func emptyCopy(_ context: FilterContext) -> any RowFeed { GroupAccumulator(program, context) }
 
-    func add(_ other: GroupTable) { groups.add(other) }
+    func add(_ other: any RowFeed) {
+        if let other = other as? GroupAccumulator { groups.add(other.groups) }
+    }
 
     // MARK: Rows
 
-    func accept(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        try prepare(selection, leaf, table)
-        if program.grouping.isEmpty, try addColumns(selection, leaf, table) { return }
-        _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
-            try accept(leaf.row(slot), leaf.key(slot), table)
-            return true
-        }
-    }
-
-    func accept(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
-        let sources = reader.programs(of: table).programs
-        let slot = try slot(row, key, table, sources)
-        groups.recordKey(key, in: slot)
-        for (place, total) in program.totals.enumerated() {
-            try add(sources[total.input], to: place, in: slot, row, key, table)
-        }
-    }
-
-    /// Reads the related objects of a whole leaf, in key order.
-    private func prepare(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
-        let programs = reader.programs(of: table)
-        guard !programs.paths.isEmpty || !programs.counters.isEmpty else { return }
-        var keys: [UInt64] = []
-        _ = selection.forEach { slot in
-            keys.append(leaf.key(slot))
-            return true
-        }
-        try reader.prepare(keys, expecting: 0, programs) { body throws(EngineError) in
-            _ = selection.forEach { slot in
-                body(leaf.row(slot))
-                return true
+    func accept(_ rows: RowBatch, _ table: EntityTable) throws(EngineError) {
+        let plan = plan(of: table)
+        try reader.prepare(rows, expecting: 0, plan.prepared)
+        let isOneGroup = program.grouping.isEmpty
+        slots.removeAll(keepingCapacity: true)
+        if !isOneGroup { try findGroups(of: rows, plan, table) }
+        for (place, source) in plan.totals.enumerated() {
+            switch source {
+            case .object: if isOneGroup { groups.addObjects(rows.count, to: place) } else { groups.addObjects(to: place, in: slots) }
+            case .int(let column): try addNumbers(of: rows, to: place, column) { column.int(in: $0) } adding: { $0.add($1, to: place, in: $2) }
+            case .double(let column): try addNumbers(of: rows, to: place, column) { column.double(in: $0) } adding: { $0.add($1, to: place, in: $2) }
+            case .distinctNumbers, .distinctTexts, .values: try addValues(of: rows, to: place, source, table)
             }
+        }
+    }
+
+    private func plan(of table: EntityTable) -> GroupPlan {
+        if let known = plans[Int(table.index)] { return known }
+        let made = GroupPlan(program, reader.programs(of: table).programs)
+        plans[Int(table.index)] = made
+        return made
+    }
+
+    /// Passes the numbers of a column to a total. Nulls are left out.
+    private func addNumbers<Number>(
+        of rows: RowBatch, to total: Int, _ column: StoredColumn, _ number: (RowView) -> Number,
+        adding add: (inout GroupTable, [Number], [Int]) -> Void
+    ) throws(EngineError) {
+        var numbers: [Number] = []
+        numbers.reserveCapacity(rows.count)
+        slotsOfNumbers.removeAll(keepingCapacity: true)
+        var place = 0
+        try rows.forEach { (row) throws(EngineError) in
+            if !row.isNull(column.column) {
+                numbers.append(number(row))
+                slotsOfNumbers.append(slots.isEmpty ? 0 : slots[place])
+            }
+            place += 1
+        }
+        add(&groups, numbers, slotsOfNumbers)
+    }
+
+    private func addValues(of rows: RowBatch, to total: Int, _ source: GroupPlan.Source, _ table: EntityTable) throws(EngineError) {
+        var place = 0
+        try rows.forEach { (row) throws(EngineError) in
+            let slot = slots.isEmpty ? 0 : slots[place]
+            place += 1
+            guard let program = try newValue(source, of: row, total, in: slot) else { return }
+            if countsDistinct, source.isCounted { return groups.addObject(to: total, in: slot) }
+            groups.add(try reader.value(program, row, row.key, table), to: total, in: slot)
+        }
+    }
+
+    /// The program of a total's value; nil if the value is null, or its group has it already.
+    private func newValue(_ source: GroupPlan.Source, of row: RowView, _ total: Int, in slot: Int) throws(EngineError) -> ColumnProgram? {
+        switch source {
+        case .values(let program): return program
+        case .distinctNumbers(let program):
+            guard let number = try reader.number(program, row, row.key), !number.isNull else { return nil }
+            return distinct[total].pairs.number(UInt64(slot), number.bits).isNew ? program : nil
+        case .distinctTexts(let column):
+            if row.isNull(column.column) { return nil }
+            let number = unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe distinct[total].texts.number(text).number }
+            return distinct[total].pairs.number(UInt64(slot), UInt64(number)).isNew ? .cell(column) : nil
+        case .object, .int, .double: return nil
         }
     }
 
     // MARK: Groups
 
-    private func slot(
-        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram]
-    ) throws(EngineError) -> Int {
-        if program.grouping.isEmpty { return 0 }
-        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]] {
-            if let width = column.type.cellWidth { return try slot(row, column, width) }
-            if column.type == .string, !row.isNull(column.column) { return try slot(row, ofText: column) }
+    /// Sets `slots` to the groups of some rows, and records the objects in them.
+    private func findGroups(of rows: RowBatch, _ plan: GroupPlan, _ table: EntityTable) throws(EngineError) {
+        keys.removeAll(keepingCapacity: true)
+        try rows.forEach { (row) throws(EngineError) in
+            let key = row.key
+            keys.append(key)
+            switch plan.key {
+            case .values: slots.append(try newSlot(row, key, table, plan))
+            case .number(let program): slots.append(try slot(of: row, key, table, plan, program, nil))
+            case .pair(let first, let second): slots.append(try slot(of: row, key, table, plan, first, second))
+            case .text(let column): slots.append(try slot(of: row, key, table, plan, text: column))
+            case .path(let column, let rest): slots.append(try slot(of: row, key, table, plan, column, rest))
+            }
         }
-        if program.grouping.count == 1, case .path(let column, _, _) = sources[program.grouping[0]], !row.isNull(column.column) {
-            return try slot(row, key, table, sources, ofPathFrom: column)
-        }
-        if program.grouping.count == 2, let first = try reader.number(sources[program.grouping[0]], row, key),
-            let second = try reader.number(sources[program.grouping[1]], row, key)
-        {
-            let pair = NumberPair(first: first.bits, second: second.bits, nulls: (first.isNull ? 1 : 0) + (second.isNull ? 2 : 0))
-            if let known = slotsByPair[pair] { return known }
-            let slot = try newSlot(row, key, table, sources)
-            slotsByPair[pair] = slot
-            return slot
-        }
-        return try newSlot(row, key, table, sources)
+        groups.recordKeys(keys, in: slots)
     }
 
     /// The group of a row by its values.
+    ///
+    /// - Parameter isNew: True if no row before had the same values. Nothing is searched then.
     private func newSlot(
-        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram]
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ plan: GroupPlan, isNew: Bool = false
     ) throws(EngineError) -> Int {
         var values: [PropertyValue] = []
-        for input in program.grouping { values.append(try reader.value(sources[input], row, key, table).groupingForm) }
-        return groups.slot(for: values)
-    }
-
-    private func slot(_ row: RowView, _ column: StoredColumn, _ width: Int) throws(EngineError) -> Int {
-        let isNull = row.isNull(column.column)
-        let cell = isNull ? 0 : column.bits(in: row, width)
-        if let known = isNull ? slotOfNull : slotsByCell[cell] { return known }
-        let slot = groups.slot(for: [try reader.cell(column, row).groupingForm])
-        if isNull { slotOfNull = slot } else { slotsByCell[cell] = slot }
-        return slot
+        for program in plan.grouping { values.append(try reader.value(program, row, key, table).groupingForm) }
+        return isNew ? groups.addSlot(for: values) : groups.slot(for: values)
     }
 
     private func slot(
-        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [ColumnProgram], ofPathFrom column: StoredColumn
+        of row: RowView, _ key: UInt64, _ table: EntityTable, _ plan: GroupPlan, _ first: ColumnProgram, _ second: ColumnProgram?
     ) throws(EngineError) -> Int {
-        let target = row.load(column.column, as: UInt64.self)
-        if let lastTarget, lastTarget.key == target { return lastTarget.slot }
-        let slot = if let known = slotsByCell[target] { known } else { try newSlot(row, key, table, sources) }
-        slotsByCell[target] = slot
-        lastTarget = (target, slot)
-        return slot
-    }
-
-    private func slot(_ row: RowView, ofText column: StoredColumn) throws(EngineError) -> Int {
-        let known = unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe slotsByText.slot(text) }
-        if let known { return known }
-        let slot = groups.slot(for: [try reader.cell(column, row)])
-        unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe slotsByText.add(text, slot) }
-        return slot
-    }
-
-    // MARK: Totals
-
-    private func add(
-        _ source: ColumnProgram, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
-    ) throws(EngineError) {
-        switch source {
-        case .object: groups.withTotal(total, in: slot) { $0.addObject() }
-        case .cell(let column) where column.type.isWholeNumber:
-            if !row.isNull(column.column) {
-                let number = column.int(in: row)
-                groups.withTotal(total, in: slot) { $0.add(number) }
-            }
-        case .cell(let column) where column.type == .double || column.type == .float:
-            if !row.isNull(column.column) {
-                let number = column.double(in: row)
-                groups.withTotal(total, in: slot) { $0.add(number) }
-            }
-        default:
-            let value = try reader.value(source, row, key, table)
-            groups.withTotal(total, in: slot) { $0.add(value) }
+        guard let one = try reader.number(first, row, key) else { return try newSlot(row, key, table, plan) }
+        var other: (bits: UInt64, isNull: Bool) = (0, false)
+        if let second {
+            guard let number = try reader.number(second, row, key) else { return try newSlot(row, key, table, plan) }
+            other = number
         }
+        let (number, isNew) = numberedKeys.number(one.bits, other.bits, tag: (one.isNull ? 1 : 0) + (other.isNull ? 2 : 0))
+        // Groups that were found in another way may have the same values.
+        if isNew { slotsOfKeys.append(try newSlot(row, key, table, plan, isNew: groups.count == slotsOfKeys.count)) }
+        return slotsOfKeys[number]
     }
 
-    /// Adds the rows of a leaf to the totals column by column. Returns false when a total is not over a column of numbers.
-    private func addColumns(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
-        let sources = reader.programs(of: table).programs
-        for total in program.totals where !sources[total.input].isCountable { return false }
-        let count = selection.selectedCount
-        for (place, total) in program.totals.enumerated() {
-            switch sources[total.input] {
-            case .cell(let column):
-                groups.withTotal(place, in: 0) { sum in Self.add(column, to: &sum, selection, leaf) }
-            default: groups.withTotal(place, in: 0) { $0.addObjects(count) }
-            }
-        }
-        return true
+    private func slot(
+        of row: RowView, _ key: UInt64, _ table: EntityTable, _ plan: GroupPlan, text column: StoredColumn
+    ) throws(EngineError) -> Int {
+        if row.isNull(column.column) { return try newSlot(row, key, table, plan) }
+        let (number, isNew) = unsafe try row.withBytes(column.column) { (text) throws(EngineError) in unsafe numberedTexts.number(text) }
+        if isNew { slotsOfTexts.append(try newSlot(row, key, table, plan)) }
+        return slotsOfTexts[number]
     }
 
-    private static func add(_ column: StoredColumn, to total: inout AggregateAccumulator, _ selection: Selection, _ leaf: LeafView) {
-        let isWhole = column.type.isWholeNumber
-        _ = selection.forEach { slot in
-            let row = leaf.row(slot)
-            guard !row.isNull(column.column) else { return true }
-            if isWhole { total.add(column.int(in: row)) } else { total.add(column.double(in: row)) }
-            return true
-        }
-    }
-}
-
-/// Two numbers or references, of which each may be null.
-private struct NumberPair: Hashable {
-    let first: UInt64
-    let second: UInt64
-    let nulls: UInt8
-}
-
-/// The groups of some texts, found by the bytes of the text. A text replaces another one with the same place.
-private struct TextSlots {
-    private static let placeCount = 64
-    private var entries = [(text: [UInt8], slot: Int)?](repeating: nil, count: TextSlots.placeCount)
-
-    func slot(_ text: UnsafeRawBufferPointer) -> Int? {
-        guard let entry = entries[unsafe Self.place(text)], entry.text.count == text.count,
-            unsafe entry.text.withUnsafeBytes({ unsafe $0.elementsEqual(text) })
-        else { return nil }
-        return entry.slot
+    private func slot(
+        of row: RowView, _ key: UInt64, _ table: EntityTable, _ plan: GroupPlan, _ column: StoredColumn, _ rest: [PropertyDescription]
+    ) throws(EngineError) -> Int {
+        guard let target = column.reference(in: row, schema: reader.context.schema) else { return try newSlot(row, key, table, plan) }
+        if let lastTarget, lastTarget.key == target.key { return lastTarget.slot }
+        let (number, isNew) = numberedTargets.number(target.key)
+        if isNew { slotsOfTargets.append(try slot(of: row, key, table, plan, target, rest)) }
+        lastTarget = (target.key, slotsOfTargets[number])
+        return slotsOfTargets[number]
     }
 
-    mutating func add(_ text: UnsafeRawBufferPointer, _ slot: Int) { entries[unsafe Self.place(text)] = (unsafe Array(text), slot) }
-
-    /// A hash of the length and the first bytes.
-    private static func place(_ text: UnsafeRawBufferPointer) -> Int {
-        var hash = UInt64(truncatingIfNeeded: text.count)
-        for unsafe byte in unsafe text.prefix(16) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        return Int(truncatingIfNeeded: (hash ^ hash >> 32) % UInt64(placeCount))
+    /// The group of the first row that refers to an object.
+    private func slot(
+        of row: RowView, _ key: UInt64, _ table: EntityTable, _ plan: GroupPlan, _ target: ObjectReference, _ rest: [PropertyDescription]
+    ) throws(EngineError) -> Int {
+        guard let number = try reader.number(atEndOf: rest, of: target) else { return try newSlot(row, key, table, plan) }
+        let (place, isNew) = numberedKeys.number(number.bits, tag: number.isNull ? 1 : 0)
+        if isNew { slotsOfKeys.append(try newSlot(row, key, table, plan)) }
+        return slotsOfKeys[place]
     }
-}
-
-extension ColumnProgram {
-    /// True for inputs that are totalled without a `PropertyValue`.
-    fileprivate var isCountable: Bool {
-        switch self {
-        case .object: true
-        case .cell(let column): column.type.isWholeNumber || column.type == .double || column.type == .float
-        default: false
-        }
-    }
-}
-
-extension CellType {
-    var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
 }
 
 /// A changed object that takes part in groups: its key, and the inputs of the program.

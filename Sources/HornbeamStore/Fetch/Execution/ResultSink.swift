@@ -10,8 +10,8 @@ final class ResultSink {
         /// Rows in the order of their keys.
         case collectByKey
         case sort([SortKey])
-        /// Groups and totals instead of rows.
-        case feed(GroupAccumulator)
+        /// Groups, or another result that is computed from the rows.
+        case feed(any RowFeed)
         /// A bitmap of the matching rows of each leaf, for scans only.
         case select
     }
@@ -26,7 +26,7 @@ final class ResultSink {
     private(set) var count = 0
     private var rows = ResultSet()
     private var sorter: ResultSorter?
-    private var feed: GroupAccumulator?
+    private var feed: (any RowFeed)?
     /// Selected rows by entity index.
     private(set) var selected: [Int32: RowSelection] = [:]
 
@@ -84,7 +84,7 @@ final class ResultSink {
         rows.append(other.rows)
         for (entity, rows) in other.selected { selected[entity, default: RowSelection()].append(rows) }
         if let found = other.sorter { sorter?.add(found) }
-        if let groups = other.feed?.groups { feed?.add(groups) }
+        if let other = other.feed { feed?.add(other) }
     }
 
     /// Records that the execution skipped a number of leading results.
@@ -120,7 +120,7 @@ final class ResultSink {
             return true
         }
         if let feed {
-            try feed.accept(selection, leaf, table)
+            try feed.accept(.leaf(leaf, selection), table)
             return true
         }
         rows.append(selection, of: leaf, entityIndex: table.index)
@@ -137,7 +137,7 @@ final class ResultSink {
             return true
         }
         if let feed {
-            try feed.accept(row, key, table)
+            try feed.accept(.row(row), table)
             return true
         }
         return acceptUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))

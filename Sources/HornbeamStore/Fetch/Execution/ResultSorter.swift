@@ -62,7 +62,7 @@ final class ResultSorter {
     }
 
     func finish() -> ResultSet {
-        let results = numbers?.finish() ?? bytes?.finish() ?? []
+        let results = numbers?.finished ?? bytes?.finished ?? []
         return ResultSet(results.map(\.reference), results.map(\.hint))
     }
 }
@@ -94,6 +94,13 @@ struct NumberKey: Comparable {
         default: ascending = UInt64(bitPattern: column.int(in: row)) ^ 1 << 63
         }
         order = isAscending ? ascending : ~ascending
+    }
+
+    /// The key of a computed number; nil for null.
+    init(_ number: Int64?, isAscending: Bool) {
+        rank = number == nil ? (isAscending ? 0 : 2) : 1
+        let ascending = number.map { UInt64(bitPattern: $0) ^ 1 << 63 } ?? 0
+        order = isAscending || number == nil ? ascending : ~ascending
     }
 
     static func < (a: NumberKey, b: NumberKey) -> Bool {
@@ -200,8 +207,6 @@ struct Sorted<Key: Comparable & SendableMetatype> {
         }
     }
 
-    mutating func finish() -> [ResultRow] {
-        entries.sort(by: Self.isBefore)
-        return entries.map(\.result)
-    }
+    /// The results in their order.
+    var finished: [ResultRow] { entries.sorted(by: Self.isBefore).map(\.result) }
 }

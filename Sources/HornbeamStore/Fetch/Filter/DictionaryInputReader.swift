@@ -93,9 +93,38 @@ final class DictionaryInputReader {
 
     /// The number of UTF-16 code units of a text in UTF-8: one for each scalar, and a second for scalars of four bytes.
     private static func utf16Count(_ bytes: UnsafeRawBufferPointer) -> Int64 {
-        var count = 0
-        for unsafe byte in unsafe bytes { count += (byte & 0xC0 != 0x80 ? 1 : 0) + (byte >= 0xF0 ? 1 : 0) }
+        var start = 0
+        // Eight ASCII characters at a time.
+        while start + 8 <= bytes.count, unsafe bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 { start += 8 }
+        var count = start
+        for place in start..<bytes.count {
+            let byte = unsafe bytes[place]
+            count += (byte & 0xC0 != 0x80 ? 1 : 0) + (byte >= 0xF0 ? 1 : 0)
+        }
         return Int64(count)
+    }
+
+    /// The number at the end of a path from an object, as `number` returns it; nil if the path ends with another value.
+    func number(atEndOf path: [PropertyDescription], of object: ObjectReference) throws(EngineError) -> (bits: UInt64, isNull: Bool)? {
+        guard let width = path.last?.cellType?.cellWidth else { return nil }
+        var object = object
+        for property in path.dropLast() {
+            guard let column = context.schema.table(at: object.entityIndex).columns[property.index] else { return (0, true) }
+            let next = try readRelated(object) { column.reference(in: $0, schema: context.schema) } ?? nil
+            guard let next else { return (0, true) }
+            object = next
+        }
+        guard let column = context.schema.table(at: object.entityIndex).columns[path[path.count - 1].index] else { return (0, true) }
+        return try readRelated(object) { $0.isNull(column.column) ? (0, true) : (column.bits(in: $0, width), false) } ?? (0, true)
+    }
+
+    @inline(__always)
+    private func readRelated<R>(_ object: ObjectReference, _ body: (RowView) -> R) throws(EngineError) -> R? {
+        context.count(rows: 1)
+        var result: R?
+        var location = RowLocation()
+        _ = try context.snapshot.cells(context.schema.table(at: object.entityIndex)).readRow(object.key, at: &location) { row in result = body(row) }
+        return result
     }
 
     func cell(_ column: StoredColumn, _ row: RowView) throws(EngineError) -> PropertyValue {
@@ -128,6 +157,16 @@ final class DictionaryInputReader {
     }
 
     // MARK: Many rows
+
+    /// Reads the related objects of the rows of a leaf, in key order.
+    func prepare(_ rows: RowBatch, expecting expected: Int, _ programs: ColumnPrograms) throws(EngineError) {
+        guard case .leaf = rows, !programs.paths.isEmpty || !programs.counters.isEmpty else { return }
+        var keys: [UInt64] = []
+        try rows.forEach { (row) throws(EngineError) in keys.append(row.key) }
+        try prepare(keys, expecting: expected, programs) { body throws(EngineError) in
+            try rows.forEach { (row) throws(EngineError) in body(row) }
+        }
+    }
 
     /// Reads the related objects of rows at once: the values at the ends of paths, and the numbers of members.
     ///

@@ -28,8 +28,12 @@ final class MemberCounter {
             next += 1
             return counts[next - 1]
         }
-        // Several totals can use the count of one row.
+        // Several totals can use the count of one row, one after the other or leaf by leaf.
         if next > 0, owners[next - 1] == owner { return counts[next - 1] }
+        if owners.first == owner {
+            next = 1
+            return counts[0]
+        }
         return try countAlone(owner, context)
     }
 

@@ -36,7 +36,7 @@ final class KeptPlan: Sendable {
     private let conjunctCount: Int
     /// The positions of the conditions that the path does not satisfy.
     private let residualPositions: [Int]
-    /// True if the plan is executed without a plan of its own (`fetchDirectly`).
+    /// True if the plan is executed without a plan of its own (`DirectFetch`).
     let isDirect: Bool
     private let isCounting: Bool
     /// The largest number of entries or rows that a bound plan reads.
@@ -47,13 +47,22 @@ final class KeptPlan: Sendable {
 
     /// The filters of the residual conditions, for their constants in one version of the store.
     private struct BoundFilters {
-        let values: [PropertyValue]
+        let constants: [PropertyValue]
         /// The version of the store in which unique values were found; nil if the filters hold in every version.
         let transaction: UInt64?
         let filters: [Filter?]
     }
 
     var isExact: Bool { residualPositions.isEmpty }
+
+    /// The number of constants of a request of the shape; 0 if the plan is not direct.
+    var constantCount: Int { terms?.count ?? 0 }
+
+    /// False for a count of the entries in a range, which are counted without reading them.
+    func mustRead(counting: Bool) -> Bool {
+        guard counting, isExact, case .index = path else { return true }
+        return false
+    }
 
     /// Nil for a plan that reads many rows or has another kind of path.
     init?(_ plan: FetchPlan, of fetch: ValidatedFetch, counting: Bool, in schema: Schema) {
@@ -94,12 +103,8 @@ final class KeptPlan: Sendable {
     /// The index and the key of a lookup; nil for another kind of plan, or if the key is too long.
     func lookUp(_ request: FetchDescription, in snapshot: StoreSnapshot) -> (index: ValueIndex, key: [UInt8])? {
         guard case .lookUp(let index) = path else { return nil }
-        var key: [UInt8]?
-        request.forEachConstant { _, value in
-            key = index.lookupKey(value, origins: snapshot.reader.origins)
-            return false
-        }
-        return key.map { (index, $0) }
+        guard let value = request.constants.first, let key = index.lookupKey(value, origins: snapshot.reader.origins) else { return nil }
+        return (index, key)
     }
 
     /// The plan for the constants of a request of the shape; nil if the planner must choose again.
@@ -117,28 +122,14 @@ final class KeptPlan: Sendable {
 
     // MARK: Ranges
 
-    /// The range of keys with the constant of the condition at a position; nil if the request must be planned.
-    func key(_ request: FetchDescription, at wanted: Int, of index: ValueIndex, in snapshot: StoreSnapshot) -> [UInt8]? {
-        var key: [UInt8]?
-        request.forEachConstant { position, value in
-            guard position == wanted else { return true }
-            key = value.isNull ? nil : index.lookupKey(value, origins: snapshot.reader.origins)
-            return false
-        }
-        return key
-    }
-
-    /// The range of an index on one attribute that the used conditions select; nil if the request must be planned.
-    func range(_ request: FetchDescription, of index: ValueIndex, in snapshot: StoreSnapshot) throws(EngineError) -> KeyRange? {
+    /// The range of an index on one attribute that the used conditions select with the constants of a request; nil if the request must be planned.
+    func range(_ constants: [PropertyValue], of index: ValueIndex, in snapshot: StoreSnapshot) throws(EngineError) -> KeyRange? {
         guard let terms else { return nil }
         var used: [(position: Int, term: PredicateAnalysis.Term)] = []
-        request.forEachConstant { position, value in
-            if plan.choice.used.contains(position) {
-                var term = terms[position]
-                term.value = value
-                used.append((position, term))
-            }
-            return true
+        for position in constants.indices where plan.choice.used.contains(position) {
+            var term = terms[position]
+            term.value = constants[position]
+            used.append((position, term))
         }
         guard try hasWholeKeys(index, in: snapshot) else { return nil }
         let bounds = IndexBounds(element: index.elements[0], origins: snapshot.reader.origins, containsNulls: !index.isUnique)
@@ -158,10 +149,7 @@ final class KeptPlan: Sendable {
 
     private func conjuncts(of request: FetchDescription) -> [PredicateAnalysis.Conjunct] {
         guard var terms else { return PredicateAnalysis(request.predicate).conjuncts }
-        request.forEachConstant { position, value in
-            terms[position].value = value
-            return true
-        }
+        for (position, value) in request.constants.enumerated() { terms[position].value = value }
         return terms.map { .term($0) }
     }
 
@@ -215,7 +203,7 @@ final class KeptPlan: Sendable {
     /// The filters of the conditions that the path does not satisfy: those that were compiled last, if the constants are the same.
     func residualFilters(_ request: FetchDescription, _ snapshot: StoreSnapshot) throws(EngineError) -> [Filter?] {
         if let known = filterCache.withLock({ $0 }), known.transaction ?? snapshot.transaction == snapshot.transaction,
-            hasResidualValues(request, known.values)
+            hasResidualConstants(request.constants, known.constants)
         {
             return known.filters
         }
@@ -226,22 +214,16 @@ final class KeptPlan: Sendable {
         var compiled = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
         for table in plan.tables { compiled[Int(table.index)] = FilterCompiler(snapshot.reader, table).compile(conditions) }
         let made = BoundFilters(
-            values: residual.values, transaction: conditions == residual ? nil : snapshot.transaction, filters: compiled)
+            constants: request.constants, transaction: conditions == residual ? nil : snapshot.transaction, filters: compiled)
         filterCache.withLock { $0 = made }
         return compiled
     }
 
-    /// True if the conditions that the path does not satisfy have these constants.
-    private func hasResidualValues(_ request: FetchDescription, _ values: [PropertyValue]) -> Bool {
+    /// True if two requests of the shape have the same constants in the conditions that the path does not satisfy.
+    func hasResidualConstants(_ constants: [PropertyValue], _ others: [PropertyValue]) -> Bool {
         guard terms != nil else { return false }
-        var equalCount = 0
-        request.forEachConstant { position, value in
-            guard equalCount < values.count, residualPositions[equalCount] == position else { return true }
-            guard values[equalCount] == value else { return false }
-            equalCount += 1
-            return true
-        }
-        return equalCount == values.count
+        for position in residualPositions where constants[position] != others[position] { return false }
+        return true
     }
 }
 
@@ -260,11 +242,11 @@ extension FetchPlan {
             index.endsKeysWithObjects && tables.count == 1 && tables[0].index == index.onlyEntity && isRequested[Int(index.onlyEntity)]
         }
         switch path {
-        case .equal(let index, _): return isOnly(index) && sorts.isEmpty
+        case .lookUp(let index), .equal(let index, _): return isOnly(index) && sorts.isEmpty
         case .index(let index, let access):
             guard let order = access.order, !order.isBackward, order.tied == nil else { return false }
             return isOnly(index) && index.elements.count == 1 && index.isPlain && !access.isWhole
-        case .lookUp, .members, .union: return false
+        case .members, .union: return false
         }
     }
 
@@ -273,7 +255,7 @@ extension FetchPlan {
         if case .term(let term) = conjuncts[position] { term } else { nil }
     }
 
-    /// The conditions without their constants, in the order of `forEachConstant`; nil if one has another form.
+    /// The conditions without their constants, in the order of `constants`; nil if one has another form.
     fileprivate func terms(of request: FetchDescription) -> [PredicateAnalysis.Term]? {
         var terms: [PredicateAnalysis.Term] = []
         for position in conjuncts.indices {
@@ -281,12 +263,7 @@ extension FetchPlan {
             term.value = .null
             terms.append(term)
         }
-        var constantCount = 0
-        request.forEachConstant { _, _ in
-            constantCount += 1
-            return true
-        }
-        return constantCount == terms.count ? terms : nil
+        return request.constants.count == terms.count ? terms : nil
     }
 
     /// The plan without conditions, ranges and filters.
@@ -308,15 +285,6 @@ extension PredicateAnalysis.Term {
     /// True for equality of a single property with a value that is not nil.
     fileprivate var isPlainEquality: Bool {
         comparator == .equal && options.isEmpty && modifier == .direct && key != nil && !value.isNull
-    }
-}
-
-extension [PredicateAnalysis.Conjunct] {
-    /// The constants of terms.
-    fileprivate var values: [PropertyValue] {
-        map { conjunct in
-            if case .term(let term) = conjunct { term.value } else { .null }
-        }
     }
 }
 

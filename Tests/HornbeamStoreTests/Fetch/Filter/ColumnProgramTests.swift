@@ -22,7 +22,7 @@ struct ColumnProgramTests {
         }
     }
 
-    @Test("a length counts UTF-16 code units", arguments: ["", "a", "é", "e\u{301}", "日本", "𝄞", "👩‍👩‍👧", "a𝄞é"])
+    @Test("a length counts UTF-16 code units", arguments: ["", "a", "é", "e\u{301}", "日本", "𝄞", "👩‍👩‍👧", "a𝄞é", "abcdefgh", "abcdefghi", "abcdefghé", "abcdefghijklmnop𝄞q", "éabcdefghijklmnop"])
     func lengthCountsCodeUnits(_ text: String) throws {
         let library = try Library()
         var changes = ChangeSet()

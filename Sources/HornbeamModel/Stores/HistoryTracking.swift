@@ -1,5 +1,3 @@
-internal import HornbeamModel
-
 /// The limits of a store's history (HIS-1).
 ///
 /// A transaction has one record, and one more for each further kilobyte of changes. A typical save takes about a hundred bytes.

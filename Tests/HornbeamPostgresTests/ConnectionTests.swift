@@ -1,0 +1,295 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamConformance
+import HornbeamPostgres
+import Synchronization
+import Testing
+
+/// Waiting for connections and for the server, time limits, cancellation, and the texts of errors.
+@Suite(.enabled(if: PostgresServer.isThere), .serialized) struct ConnectionTests {
+    private func opened(
+        _ schema: String, _ application: String = "connections", connectionTimeout: Duration = .seconds(20), statementTimeout: Duration? = nil
+    ) throws -> PersistentContainer {
+        let description = PersistentStoreDescription.postgres(
+            (PostgresServer.connection ?? "") + " application_name=\(application)", schema: schema, connectionsMax: 2,
+            connectionTimeout: connectionTimeout, statementTimeout: statementTimeout)
+        return try PostgresServer.container(description)
+    }
+
+    /// Waits until sessions of an application wait for a lock.
+    private func waitForBlocked(_ application: String, _ count: Int = 1) async throws {
+        for _ in 0 ..< 600 {
+            let found = try PostgresServer.run(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
+            if (Int(found) ?? 0) >= count { return }
+            // Without blocking the thread, which the tasks of a test may need.
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        Issue.record("No session waits.")
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aCallWaitsALimitedTimeForAConnection() async throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try opened(schema, "pool", connectionTimeout: .milliseconds(300))
+        let lock = try PostgresServer.locking("Author", in: schema)
+        defer { lock.terminate() }
+        let first = Task { try await container.performBackgroundTask { try $0.all("Author", by: "name").count } }
+        let second = Task { try await container.performBackgroundTask { try $0.all("Author", by: "name").count } }
+        try await waitForBlocked("pool", 2)
+        let error = hornbeamError { _ = try container.newContext().all("Author", by: "name") }
+        #expect(error?.code == .busy)
+        #expect(error?.message.contains("connectionsMax") == true)
+        lock.terminate()
+        #expect(try await first.value == 0)
+        #expect(try await second.value == 0)
+        #expect(try container.newContext().all("Author", by: "name").isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aStatementEndsAtItsTimeLimit() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try opened(schema, "limited", statementTimeout: .milliseconds(200))
+        let lock = try PostgresServer.locking("Author", in: schema)
+        defer { lock.terminate() }
+        let error = hornbeamError { _ = try container.newContext().all("Author", by: "name") }
+        #expect(error?.code == .storeOperationFailed)
+        #expect(error?.message.contains("statementTimeout") == true, "\(error?.message ?? "")")
+    }
+
+    private enum Work: CaseIterable { case background, actor, asynchronous, batch }
+
+    @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(2)), arguments: Work.allCases)
+    private func cancellation(work: Work) async throws {
+        let schema = PostgresServer.freshSchema()
+        let application = "cancelled-\(work)"
+        let container = try opened(schema, application)
+        let lock = try PostgresServer.locking("Author", in: schema)
+        defer { lock.terminate() }
+        let task = Task {
+            switch work {
+            case .background: _ = try await container.performBackgroundTask { try $0.all("Author", by: "name").count }
+            case .actor: _ = try await container.newBackgroundContext().perform { try $0.all("Author", by: "name").count }
+            case .asynchronous:
+                let context = container.newContext()
+                _ = try await context.fetch(AsynchronousFetchRequest(FetchRequest<ManagedObject>(entityName: "Author"))).count
+            case .batch:
+                _ = try await container.performBackgroundTask { context in
+                    var request = BatchUpdateRequest(entityName: "Author")
+                    request.set("born", to: 1)
+                    return try context.execute(request).count
+                }
+            }
+        }
+        try await waitForBlocked(application)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        let active = try PostgresServer.run(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
+        #expect(active == "0")
+        lock.terminate()
+        #expect(try container.newContext().all("Author", by: "name").isEmpty)
+    }
+
+    @Test("fetches and saves wait for a server that is away for a moment", .timeLimit(.minutes(2)), arguments: SocketProxy.Absence.allCases)
+    func theServerRestarts(absence: SocketProxy.Absence) throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a"])
+        try context.save()
+        for round in 0 ..< 2 {
+            proxy.setAway(absence)
+            proxy.closeAtMessage(1, .toServer)
+            Thread.detachNewThread {
+                usleep(700_000)
+                proxy.setAway(nil)
+            }
+            if round == 0 {
+                #expect(try container.newContext().all("Author", by: "name").count == 1)
+            } else {
+                try author.setValue(1900, forKey: "born")
+                try context.save()
+            }
+        }
+        #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name", "born == 1900").count == 1)
+        #expect(proxy.closedCount == 2)
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: SocketProxy.Absence.allCases) func waitingForAServerHasALimit(absence: SocketProxy.Absence) throws {
+        let (proxy, container) = try PostgresServer.proxied(PostgresServer.freshSchema(), connectionTimeout: .milliseconds(400))
+        proxy.setAway(absence)
+        proxy.closeAtMessage(1, .toServer)
+        let context = container.newContext()
+        let error = hornbeamError { _ = try context.all("Author", by: "name") }
+        #expect(error?.code == .storeOperationFailed)
+        #expect(error?.message.contains("There is no connection to the PostgreSQL server") == true, "\(error?.message ?? "")")
+        proxy.setAway(nil)
+        #expect(try context.all("Author", by: "name").isEmpty)
+    }
+
+    @Test func aServerThatIsNotThereIsReportedAtOnce() throws {
+        let start = Date()
+        let error = hornbeamError { _ = try PostgresServer.container(.postgres("host=/nowhere dbname=shop")) }
+        #expect(error != nil)
+        #expect(Date().timeIntervalSince(start) < 15)
+    }
+
+    private static let secret = "s3cret'\"\\ \n$1;--"
+
+    /// Changes of the tables by which the server refuses values.
+    private static let obstacles = [
+        "ALTER TABLE \"%\".\"Author\" ALTER name TYPE integer USING 1",
+        "ALTER TABLE \"%\".\"Author\" ALTER name TYPE varchar(3)",
+        "ALTER TABLE \"%\".\"Author\" ADD CHECK (name <> 's3cret''\"\\ ' || chr(10) || '$1;--')",
+        "ALTER TABLE \"%\".\"Author\" ADD other text NOT NULL",
+        "CREATE TABLE \"%\".taken AS SELECT; CREATE UNIQUE INDEX ON \"%\".\"Author\" ((left(name, 2)))",
+        """
+        CREATE FUNCTION \"%\".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no %%', NEW.name; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON \"%\".\"Author\" FOR EACH ROW EXECUTE FUNCTION \"%\".refuse()
+        """,
+    ]
+
+    @Test("errors name no values", arguments: obstacles.indices)
+    func errorsHaveNoValues(obstacle: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        if obstacle == 4 {
+            try context.make("Author", ["name": "s3 other"])
+            try context.save()
+        }
+        let text = Self.obstacles[obstacle].replacingOccurrences(of: "%%", with: "\u{1}").replacingOccurrences(of: "%", with: schema)
+        try PostgresServer.run(text.replacingOccurrences(of: "\u{1}", with: "%"))
+        try context.make("Author", ["name": .string(Self.secret)])
+        let error = hornbeamError { try context.save() }
+        let report = error.map { "\($0) \($0.message) \($0.cause ?? "") \($0.details)" } ?? ""
+        #expect(error?.code == .storeOperationFailed, "\(report)")
+        #expect(report.contains("SQLSTATE"), "\(report)")
+        #expect(!report.contains("s3"), "\(report)")
+    }
+
+    @Test("after close, the handler of changes is not running and is not called", .timeLimit(.minutes(1)))
+    func closingWaitsForTheHandler() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let store = PostgresStore(PostgresServer.connection ?? "", schema: schema)
+        try store.open(StoreConformance.model())
+        let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let events = Mutex<[String]>([])
+        try store.observeChanges { _ in
+            events.withLock { $0.append("begin") }
+            entered.signal()
+            release.wait()
+            events.withLock { $0.append("end") }
+        }
+        let context = container.newContext()
+        try context.make("Author", ["name": "a"])
+        try context.save()
+        entered.wait()
+        let closed = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            do { try store.close() } catch { Issue.record(error) }
+            events.withLock { $0.append("closed") }
+            closed.signal()
+        }
+        usleep(300_000)
+        #expect(events.withLock { $0 } == ["begin"])
+        release.signal()
+        closed.wait()
+        #expect(events.withLock { $0 } == ["begin", "end", "closed"])
+        try context.make("Author", ["name": "b"])
+        try context.save()
+        usleep(500_000)
+        #expect(events.withLock { $0 }.count == 3)
+    }
+
+    @Test("a handler that fails receives the same changes again", .timeLimit(.minutes(1)))
+    func failedHandlersAreCalledAgain() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let store = PostgresStore(PostgresServer.connection ?? "", schema: schema)
+        try store.open(StoreConformance.model())
+        let calls = Mutex<[Int]>([])
+        let done = DispatchSemaphore(value: 0)
+        try store.observeChanges { changes in
+            let count = calls.withLock { calls in
+                calls.append(changes.changed.count)
+                return calls.count
+            }
+            if count == 1 { throw HornbeamError(.storeOperationFailed, "not now") }
+            done.signal()
+        }
+        let context = container.newContext()
+        try context.make("Author", ["name": "a"])
+        try context.save()
+        done.wait()
+        #expect(calls.withLock { $0 } == [1, 1])
+        try store.close()
+    }
+
+    @Test("a save without a notification is read after a while", .timeLimit(.minutes(1)))
+    func lostNotifications() async throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a"])
+        try context.save()
+        let key = try PostgresServer.run("SELECT _id FROM \"\(schema)\".\"Author\"")
+        try PostgresServer.run(
+            """
+            BEGIN; UPDATE "\(schema)"."Author" SET name = 'b', _version = _version + 1;
+            INSERT INTO "\(schema)"._hornbeam_saves (token, source, changed, deleted) VALUES (gen_random_uuid(), gen_random_uuid(), '\(key):Author', ''); COMMIT
+            """)
+        while try author.value(forKey: "name") != "b" {
+            try await Task.sleep(for: .milliseconds(20))
+            try context.mergeChanges()
+        }
+    }
+
+    @Test("saves older than a week are deleted from the table of saves", .timeLimit(.minutes(1)))
+    func retention() async throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        try context.make("Author", ["name": "a"])
+        try context.save()
+        try PostgresServer.run(
+            """
+            INSERT INTO "\(schema)"._hornbeam_saves (token, source, transaction, saved_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), '3'::xid8, now() - d * interval '1 day' FROM generate_series(6, 9) d
+            """)
+        func days() throws -> String {
+            try PostgresServer.run(
+                "SELECT string_agg(extract(day FROM now() - saved_at)::text, ' ' ORDER BY saved_at) FROM \"\(schema)\"._hornbeam_saves")
+        }
+        while try days() != "6 0" { try await Task.sleep(for: .milliseconds(100)) }
+        try container.close()
+    }
+
+    @Test("while keys are read, other calls of the store do not wait", .timeLimit(.minutes(1)))
+    func readingKeysHoldsNoLock() async throws {
+        let schema = PostgresServer.freshSchema()
+        let store = PostgresStore((PostgresServer.connection ?? "") + " application_name=keys", schema: schema)
+        try store.open(StoreConformance.model())
+        let lock = try PostgresServer.holding("ALTER SEQUENCE \"\(schema)\"._hornbeam_keys CACHE 2")
+        let isDone = Signal()
+        Thread.detachNewThread {
+            do { _ = try store.newKeys(for: ["Author"]) } catch { Issue.record(error) }
+            isDone.raise()
+        }
+        try await waitForBlocked("keys")
+        #expect(store.metadata.isEmpty)
+        #expect(!isDone.isRaised)
+        lock.terminate()
+        while !isDone.isRaised { try await Task.sleep(for: .milliseconds(10)) }
+        try store.close()
+    }
+}
+
+/// A flag of several threads.
+private final class Signal: Sendable {
+    private let value = Mutex(false)
+    var isRaised: Bool { value.withLock { $0 } }
+    func raise() { value.withLock { $0 = true } }
+}
+#endif

@@ -1,0 +1,92 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamPostgres
+import Testing
+
+/// Saves and batches whose answers are lost while the server stays away.
+@Suite(.enabled(if: PostgresServer.isThere)) struct InDoubtTests {
+    private func filled(_ schema: String) throws -> (SocketProxy, PersistentContainer, ManagedObjectContext, ManagedObject) {
+        let (proxy, container) = try PostgresServer.proxied(schema, connectionTimeout: .milliseconds(400))
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 1900])
+        try context.save()
+        return (proxy, container, context, author)
+    }
+
+    private func count(_ schema: String, _ condition: String) throws -> String {
+        try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Author\" WHERE \(condition)")
+    }
+
+    /// The save locks a row first, so its COMMIT is in the second message.
+    @Test("a save whose server stays away after its COMMIT is written once when the app repeats it", arguments: SocketProxy.Direction.allCases)
+    func repeatedSaves(direction: SocketProxy.Direction) throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        let new = try context.make("Author", ["name": "new"])
+        let gone = try context.make("Author", ["name": "gone"])
+        try context.save()
+        let next = try context.make("Author", ["name": "next"])
+        try author.setValue(1901, forKey: "born")
+        context.delete(gone)
+        // The answer to the last notification has arrived.
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(2, direction)
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .storeOperationFailed, "\(error?.message ?? "")")
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        #expect(try count(schema, "name = 'next'") == (direction == .fromServer ? "1" : "0"))
+        // The server is still away.
+        #expect(hornbeamError { try context.save() }?.code == .storeOperationFailed)
+        #expect(context.hasChanges)
+        // Changes after the save in doubt are saved too.
+        try new.setValue(1950, forKey: "born")
+        proxy.setAway(nil)
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try count(schema, "name = 'next'") == "1")
+        #expect(try count(schema, "born = 1901") == "1")
+        #expect(try count(schema, "name = 'gone'") == "0")
+        #expect(try count(schema, "born = 1950") == "1")
+        #expect(try count(schema, "TRUE") == "3")
+        try next.setValue(2000, forKey: "born")
+        try context.save()
+        #expect(try container.newContext().all("Author", by: "name", "born == 2000").count == 1)
+        #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name").count == 3)
+    }
+
+    @Test("a batch whose answer is lost is executed once", arguments: SocketProxy.Direction.allCases)
+    func batches(direction: SocketProxy.Direction) throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        request.resultType = .objectIDs
+        usleep(200_000)
+        proxy.closeAtMessage(1, direction)
+        let result = try container.newContext().execute(request)
+        #expect(proxy.closedCount == 1)
+        #expect(result.objectIDs == [author.objectID])
+        #expect(try count(schema, "born = 1901") == "1")
+        try context.mergeChanges()
+        #expect(try author.value(forKey: "born") == 1901)
+    }
+
+    @Test func aBatchWhoseServerStaysAwayIsReported() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, _, _) = try filled(schema)
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        let error = hornbeamError { _ = try container.newContext().execute(request) }
+        #expect(error?.code == .storeOperationFailed)
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        #expect(try count(schema, "born = 1901") == "1")
+        proxy.setAway(nil)
+        #expect(try container.newContext().all("Author", by: "name", "born == 1901").count == 1)
+    }
+}
+#endif

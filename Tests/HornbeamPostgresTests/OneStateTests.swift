@@ -1,0 +1,120 @@
+#if Postgres
+import Foundation
+import Hornbeam
+import HornbeamPostgres
+import Testing
+
+/// Fetches that read several tables read one state.
+@Suite(.enabled(if: PostgresServer.isThere)) struct OneStateTests {
+    /// An author, a book and a tag, all with the text “old”.
+    private func filled(_ schema: String) throws -> PersistentContainer {
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "old"])
+        let book = try context.make("Book", ["title": "old"])
+        let tag = try context.make("Tag", ["label": "old"])
+        try book.setValue(author, forKey: "author")
+        try book.changeObjects(forKey: "tags") { $0.append(tag) }
+        try context.save()
+        return container
+    }
+
+    /// Changes all three in one save, and gives the book another tag.
+    private static func change(_ container: PersistentContainer, to text: String) throws {
+        let context = container.newContext()
+        let book = try #require(context.all("Book", by: "title").first)
+        try book.setValue(.string(text), forKey: "title")
+        try book.object(forKey: "author")?.setValue(.string(text), forKey: "name")
+        for tag in try book.objects(forKey: "tags") { try tag.setValue(.string(text), forKey: "label") }
+        let tag = try context.make("Tag", ["label": .string(text)])
+        try book.changeObjects(forKey: "tags") { $0.append(tag) }
+        try context.save()
+    }
+
+    private func texts(_ context: ManagedObjectContext) throws -> [[PropertyValue]] {
+        var request = FetchRequest<ManagedObject>(entityName: "Work", sortedBy: [FetchSort("title")])
+        request.relationshipKeyPathsForPrefetching = ["author", "tags"]
+        return try context.fetch(request).map { work in
+            [try work.value(forKey: "title"), try work.object(forKey: "author")?.value(forKey: "name") ?? .null]
+                + (try work.objects(forKey: "tags").map { try $0.value(forKey: "label") })
+        }
+    }
+
+    @Test("a save of another process between the statements of a fetch is seen as a whole or not at all", arguments: 1 ... 5)
+    func fetchesWithPrefetching(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        // The cache has old rows, which the fetch must not mix with new ones.
+        #expect(try texts(container.newContext()) == [["old", "old", "old"]])
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        let found = try texts(container.newContext())
+        #expect(found == [["old", "old", "old"]] || found == [["new", "new", "new", "new"]], "\(found)")
+        #expect(try texts(container.newContext()) == [["new", "new", "new", "new"]] || message > 3)
+    }
+
+    @Test("a fetch whose results are found here reads its objects and their related ones from one state", arguments: 1 ... 4)
+    func fetchesOfSupersets(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        // Only one of the mixed states satisfies the condition: an old title and a new name.
+        let mixed = try container.newContext().all("Work", by: "title", "title MATCHES 'o.d' AND author.name MATCHES 'n.w'")
+        #expect(mixed.isEmpty)
+    }
+
+    @Test func noTransactionIsOpenAfterAFetch() throws {
+        let schema = PostgresServer.freshSchema()
+        _ = try filled(schema)
+        let container = try PostgresServer.container(PostgresServer.description(schema, application: "idle"))
+        let context = container.newContext()
+        #expect(try texts(context) == [["old", "old", "old"]])
+        var states = ""
+        for _ in 0 ..< 100 {
+            states = try PostgresServer.run("SELECT string_agg(DISTINCT state, ' ') FROM pg_stat_activity WHERE application_name = 'idle'")
+            if states == "idle" { break }
+            usleep(20_000)
+        }
+        #expect(states == "idle")
+    }
+
+    @Test("a page with two relationships waits for at most three answers", .timeLimit(.minutes(2)))
+    func aPageWaitsForThreeAnswers() throws {
+        let schema = PostgresServer.freshSchema()
+        _ = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        let context = container.newContext()
+        // The first fetch makes the connection, the second prepares statements.
+        for _ in 0 ..< 2 { #expect(try texts(context) == [["old", "old", "old"]]) }
+        usleep(100_000)
+        let before = proxy.roundTripCount
+        // Of a COMMIT that ends a fetch, the answer is read later.
+        proxy.holdAnswers(after: 3)
+        Thread.detachNewThread {
+            sleep(20)
+            proxy.holdAnswers(after: nil)
+        }
+        let start = Date()
+        #expect(try texts(context) == [["old", "old", "old"]])
+        #expect(Date().timeIntervalSince(start) < 15, "The fetch waits for more answers.")
+        proxy.holdAnswers(after: nil)
+        #expect(proxy.roundTripCount - before <= 3)
+    }
+
+    @Test("a fetch with prefetching is repeated when its connection is lost", arguments: 1 ... 4)
+    func lostConnections(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        _ = try filled(schema)
+        for direction in SocketProxy.Direction.allCases {
+            let (proxy, container) = try PostgresServer.proxied(schema)
+            proxy.closeAtMessage(message, direction)
+            #expect(try texts(container.newContext()) == [["old", "old", "old"]])
+        }
+    }
+}
+#endif

@@ -1,0 +1,257 @@
+import Foundation
+import HornbeamModel
+import Testing
+
+@testable import Hornbeam
+
+/// Requests of a shape that a context has fetched before are executed directly, and have the results of the general way.
+struct DirectFetchTests {
+    private final class Part: ManagedObject {
+        static let name = Attribute<String?>("name")
+        static let number = Attribute<Int>("number", default: 0)
+
+        var name: String? { get { self[Self.name] } set { self[Self.name] = newValue } }
+        var number: Int { get { self[Self.number] } set { self[Self.number] = newValue } }
+
+        override class var entityName: String { "Part" }
+    }
+
+    private static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+            Entity("Part") {
+                Attribute("name", .string, optional: true, indexed: true)
+                Attribute("number", .integer64, default: 0, indexed: true)
+            }
+        }
+    }
+
+    private let stack: Stack
+    private let context: ManagedObjectContext
+    private let other: ManagedObjectContext
+
+    init() throws {
+        stack = try Stack(.inMemory, Self.model(), [Part.self])
+        context = stack.newContext()
+        other = stack.newContext()
+        for number in 0 ..< 60 { Self.add(to: other, "n\(number / 2)", number) }
+        // Enough others for an index to be worth its search.
+        for number in 1000 ..< 2000 { Self.add(to: other, "a\(number)", number) }
+        try other.save()
+    }
+
+    @discardableResult
+    private static func add(to context: ManagedObjectContext, _ name: String?, _ number: Int) -> Part {
+        let part = Part(context: context)
+        (part.name, part.number) = (name, number)
+        return part
+    }
+
+    private typealias Request = FetchRequest<Part>
+
+    /// A request for each form of direct fetch: equality, with a further condition, a page, a page with a further condition.
+    private static func requests(_ name: String, _ number: Int) throws -> [FetchRequest<Part>] {
+        try [
+            Request().where(Part.name == name), Request().where("name == %@ AND number < %d", name, number),
+            Request().where("name >= %@", name).sorted(by: "name").limit(7), Request().where("name > %@ AND number > %d", name, number).sorted(by: "name").limit(5),
+        ]
+    }
+
+    /// The same request in a form that has no shape, so that it takes the general way.
+    private func planned(_ request: FetchRequest<Part>) -> FetchRequest<Part> {
+        var request = request
+        request.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))
+        return request
+    }
+
+    private func expectAgreement(_ context: ManagedObjectContext, _ title: String, _ location: SourceLocation = #_sourceLocation) throws {
+        for name in ["n3", "n17", "none"] {
+            for request in try Self.requests(name, 20) {
+                let wanted = try context.fetch(planned(request))
+                let title: Comment = "\(title): \(request.untyped)"
+                #expect(try context.fetch(request).map(\.objectID) == wanted.map(\.objectID), title, sourceLocation: location)
+                #expect(try context.fetch(request).map(\.name) == wanted.map(\.name), title, sourceLocation: location)
+                #expect(try context.count(request) == wanted.count, title, sourceLocation: location)
+            }
+        }
+    }
+
+    @Test("FET-2: the second fetch and the second count of a shape are direct, and create the same objects")
+    func secondFetchIsDirect() throws {
+        for (place, request) in try Self.requests("n3", 20).enumerated() {
+            #expect(try context.directObjects(of: request.untyped) == nil)
+            let first = try context.fetch(request)
+            let count = try context.count(request)
+            let again = try Self.requests("n4", 30)[place]
+            #expect(try context.directObjects(of: again.untyped)?.count == context.fetch(planned(again)).count)
+            #expect(try context.fetch(request) == first && count == first.count)
+            let directCount = try context.directCount(of: request.untyped)
+            // The entries of a range are counted without reading them, and no plan is kept for a count of many rows.
+            #expect(directCount == (place < 2 ? count : nil))
+        }
+    }
+
+    /// The events between two fetches.
+    private static let events: [(title: String, isDirect: Bool, body: @Sendable (DirectFetchTests) throws -> Void)] = [
+        ("nothing", true, { _ in }),
+        ("an unsaved insertion", false, { add(to: $0.context, "n3", 1) }),
+        ("an unsaved change", false, { test in for part in try test.context.fetch(Request().where(Part.number == 6)) { part.name = "n17" } }),
+        ("an unsaved deletion", false, { test in for part in try test.context.fetch(Request().where(Part.number == 7)) { test.context.delete(part) } }),
+        ("a save", true, { try $0.context.save() }),
+        ("a rollback", true, { test in
+            add(to: test.context, "n3", 5)
+            test.context.rollback()
+        }),
+        ("a save of another context", true, { test in
+            add(to: test.other, "n3", 2)
+            for part in try test.other.fetch(Request().where(Part.number == 34)) { part.name = "n3" }
+            for part in try test.other.fetch(Request().where(Part.number == 35)) { test.other.delete(part) }
+            try test.other.save()
+        }),
+        ("a batch update", true, { test in
+            var batch = BatchUpdateRequest(Part.self, predicate: try FetchPredicate(format: "number == 40"))
+            batch.set(Part.name, to: "n17")
+            try test.other.execute(batch)
+        }),
+        ("reset", true, { $0.context.reset() }),
+        ("refresh", true, { try $0.context.refreshAllObjects() }),
+        ("a frequent value", true, { test in
+            for number in 100 ..< 400 { add(to: test.other, "n17", number) }
+            try test.other.save()
+        }),
+        ("a truncated key", true, { test in
+            add(to: test.other, "n3" + String(repeating: "x", count: 2000), 8)
+            try test.other.save()
+        }),
+    ]
+
+    @Test("FET-2, FET-10: direct fetches see what happened since the last one", arguments: events.indices)
+    func eventsAreSeen(number: Int) throws {
+        let event = Self.events[number]
+        try expectAgreement(context, "before")
+        try event.body(self)
+        try expectAgreement(context, event.title)
+        let isUsed = try context.directObjects(of: Request().where(Part.name == "n5").untyped) != nil
+        #expect(isUsed == event.isDirect, "after \(event.title)")
+        try context.save()
+        try expectAgreement(context, "\(event.title), saved")
+    }
+
+    @Test("FET-2: all events in any order", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func eventsInAnyOrder(seed: UInt64) throws {
+        var random = SeededGenerator(state: seed)
+        for round in 0 ..< 30 {
+            let event = try #require(Self.events.randomElement(using: &random))
+            try event.body(self)
+            try expectAgreement(context, "seed \(seed), round \(round), after \(event.title)")
+            if Bool.random(using: &random) { try context.save() }
+        }
+    }
+
+    @Test("QGN-1, FET-2: a pinned context fetches from its generation, and from the newest state again afterwards")
+    func pinnedContexts() throws {
+        let request = Request().where(Part.name == "n3")
+        _ = try context.fetch(request)
+        #expect(try context.fetch(request).count == 2)
+        try context.setQueryGeneration(from: stack.container.persistentStoreCoordinator.currentQueryGeneration())
+        Self.add(to: other, "n3", 99)
+        try other.save()
+        #expect(try context.fetch(request).count == 2)
+        #expect(try context.count(request) == 2)
+        try expectAgreement(context, "pinned")
+        try context.setQueryGeneration(from: nil)
+        #expect(try context.fetch(request).count == 3)
+        try expectAgreement(context, "unpinned")
+    }
+
+    @Test("FET-2, MOC-6: a child context and one that does not merge fetch what they did before")
+    func otherContexts() throws {
+        let child = context.newChildContext()
+        let stale = stack.newStaleContext()
+        for fetching in [child, stale] { try expectAgreement(fetching, "first") }
+        Self.add(to: context, "n3", 77)
+        try expectAgreement(child, "beside a change of the parent")
+        #expect(try child.fetch(Request().where(Part.name == "n3")).count == 3)
+        try context.save()
+        for fetching in [child, stale] { try expectAgreement(fetching, "after a save") }
+    }
+
+    @Test("FET-2: a request in a variable can be changed between two fetches")
+    func changedRequests() throws {
+        var request = Request().where(Part.name >= "n1").sorted(by: "name").limit(4)
+        func numbers() throws -> [Int] {
+            let wanted = try context.fetch(planned(request)).map(\.number)
+            for _ in 0 ..< 3 { #expect(try context.fetch(request).map(\.number) == wanted, "\(request.untyped)") }
+            return wanted
+        }
+        #expect(try numbers() == [2, 3, 20, 21])
+        request.fetchLimit = 3
+        #expect(try numbers() == [2, 3, 20])
+        request.fetchOffset = 1
+        #expect(try numbers() == [3, 20, 21])
+        request.untyped.predicate = Part.name >= "n2"
+        #expect(try numbers() == [5, 40, 41])
+        request.sortDescriptors = [FetchSort("name", ascending: false)]
+        #expect(try numbers() == [19, 16, 17])
+        request.sortDescriptors = []
+        #expect(try numbers() == [5, 6, 7])
+        request.untyped.predicate = nil
+        #expect(try numbers() == [1, 2, 3])
+        request.shouldRefreshRefetchedObjects = true
+        #expect(try numbers() == [1, 2, 3])
+    }
+
+    @Test("FET-2, FET-9: settings that need more than faults are served by the general way")
+    func otherSettings() throws {
+        var request = Request().where(Part.name == "n3")
+        for setting in [\FetchDescription.returnsObjectsAsFaults, \.includesPropertyValues] {
+            request.untyped[keyPath: setting] = false
+            for _ in 0 ..< 3 { #expect(try context.fetch(request).count == 2) }
+            #expect(try context.directObjects(of: request.untyped) == nil)
+            request.untyped[keyPath: setting] = true
+        }
+        request.untyped.resultType = .objectIDs
+        for _ in 0 ..< 3 { #expect(try context.fetchIDs(request).count == 2) }
+    }
+
+    @Test("FET-2: a subscriber receives reports of repeated fetches too")
+    func reports() throws {
+        let request = Request().where(Part.name == "n3")
+        for _ in 0 ..< 3 { _ = try context.fetch(request) }
+        let reports = Reports()
+        stack.container.persistentStoreCoordinator.reportFetches(slowerThan: .zero) { report in reports.add(report.resultCount) }
+        _ = try context.fetch(request)
+        _ = try context.count(request)
+        stack.container.persistentStoreCoordinator.reportFetches(slowerThan: .zero, to: nil)
+        #expect(reports.counts == [2, 2])
+    }
+
+    @Test("FET-2: repeated fetches are counted like others")
+    func counters() throws {
+        let request = try Request().where("name == %@ AND number < %d", "n3", 7)
+        _ = try context.fetch(request)
+        let before = context.fetchCounters
+        _ = try context.fetch(request)
+        _ = try context.count(request)
+        _ = try context.count(request)
+        #expect(context.fetchCounters.fetches == before.fetches + 3)
+        #expect(context.fetchCounters.rowsRead == before.rowsRead + 6)
+    }
+
+    @Test("FET-17: with a second store the results are those of both")
+    func secondStore() throws {
+        let request = Request().where(Part.name == "n3")
+        for _ in 0 ..< 3 { #expect(try context.fetch(request).count == 2) }
+        try stack.container.persistentStoreCoordinator.addPersistentStore(.inMemory())
+        for _ in 0 ..< 3 { #expect(try context.fetch(request).count == 2) }
+        try expectAgreement(context, "two stores")
+    }
+}
+
+/// The numbers of results in reports.
+private final class Reports: @unchecked Sendable {  // guarded by its lock
+    private let lock = NSLock()
+    private var list: [Int] = []
+
+    func add(_ count: Int) { lock.withLock { list.append(count) } }
+    var counts: [Int] { lock.withLock { list } }
+}
