@@ -22,10 +22,22 @@ struct CountersChild {
     }
 
     func run() throws -> Int32 {
-        let stack = try StressStack(ServerStores.description(schema))
+        let stack = try open()
         let tally = try stack.worker(number, seed, steps)
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(tally))
         try stack.container.close()
         return 0
     }
+
+    /// Opens the store. A server that restarts meanwhile is an error of the opening, which is tried again.
+    private func open() throws -> StressStack {
+        for _ in 1 ..< Self.openingsMax {
+            do { return try StressStack(ServerStores.description(schema)) } catch let error as HornbeamError where error.code == .storeOperationFailed {
+                usleep(100_000)
+            }
+        }
+        return try StressStack(ServerStores.description(schema))
+    }
+
+    private static let openingsMax = 50
 }
