@@ -162,6 +162,19 @@ import Testing
         try b.close()
     }
 
+    @Test("a destroyed store leaves existing tables and their rows, and removes its own tables")
+    func existingTablesAreNotDestroyed() throws {
+        let schema = try schema()
+        let description = PostgresServer.description(schema)
+        let container = try PostgresServer.container(description, Self.model())
+        try container.close()
+        try container.persistentStoreCoordinator.destroyPersistentStore(description)
+        #expect(try rows(schema, "SELECT count(*) FROM authors") == ["2"])
+        #expect(try rows(schema, "SELECT count(*) FROM book_genres") == ["3"])
+        let tables = try rows(schema, "SELECT tablename FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
+        #expect(tables == ["authors", "book_genres", "books", "genres"])
+    }
+
     @Test("changes of other programs count if a trigger counts versions; the store adds it only when asked")
     func versionsAreAdded() throws {
         let old = Self.tables.replacingOccurrences(of: ", _version bigint NOT NULL DEFAULT 1", with: "")

@@ -44,8 +44,10 @@ struct HistoryTables: Sendable {
         ]
     }
 
+    var functionRemoval: String { "DROP FUNCTION IF EXISTS \(function)()" }
+
     var removal: [String] {
-        ["DROP FUNCTION \(function)()", "DROP TABLE \(entries), \(state), \(consumers)", "DROP SEQUENCE \(places)"]
+        [functionRemoval, "DROP TABLE \(entries), \(state), \(consumers)", "DROP SEQUENCE \(places)"]
     }
 
     /// Makes the consumers read all data again.

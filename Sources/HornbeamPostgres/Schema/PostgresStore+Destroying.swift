@@ -20,19 +20,21 @@ extension PostgresStore {
         let quoted = try TableLayout.identifier(schema)
         try connection.execute(Statement("BEGIN"))
         try connection.execute(SchemaSetup.lock(schema))
-        guard try connection.execute(ModelLock.exclusive(schema)).value == "t" else { throw isOpen }
+        guard try ModelLock.takeExclusive(schema, connection) else { throw isOpen }
         let settings = quoted + ".\"_hornbeam\""
         if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [settings])).value == "t" {
             let definition = try connection.execute(Statement("SELECT value FROM \(settings) WHERE name = 'definition'")).value ?? ""
             let layout = try StoreLayout(ManagedObjectModel.decoded(Array(definition.utf8)), schema: schema)
-            let tables = layout.tables.map(\.name) + layout.joins.map(\.name)
+            let tables = layout.tables.filter { !$0.isMapped }.map(\.name) + layout.joins.filter { !$0.isMapped }.map(\.name)
             if !tables.isEmpty { try connection.execute(Statement("DROP TABLE \(tables.joined(separator: ", "))")) }
+            try connection.execute(Statement(layout.history.functionRemoval))
             for statement in try ownObjects(connection) { try connection.execute(statement) }
         }
         try connection.execute(Statement("COMMIT"))
     }
 
-    /// The statements that remove the tables and sequences that each store has. The folding functions stay, because indexes of other tables may use them.
+    /// The statements that remove the tables and sequences that each store has. The folding functions, and the function that counts versions, stay, because
+    /// other tables may use them.
     private func ownObjects(_ connection: Connection) throws -> [Statement] {
         let found = try connection.execute(
             Statement(

@@ -125,7 +125,7 @@ struct SchemaSetup {
                 : "were made for another version of the model. Pass `migrates: true` to migrate them, or use another schema."
             throw HornbeamError(.modelMismatch, "The tables in the schema “\(schemaName)” \(reason)")
         }
-        guard try connection.execute(ModelLock.exclusive(schemaName)).value == "t" else {
+        guard try ModelLock.takeExclusive(schemaName, connection) else {
             throw HornbeamError(
                 .storeInUse,
                 "The tables in the schema “\(schemaName)” must be migrated, but other processes have the store open. Close it in all of them, then "
@@ -163,6 +163,17 @@ struct ModelLock: Sendable {
     /// Returns true if no open store holds the lock.
     static func exclusive(_ schemaName: String) -> Statement {
         Statement("SELECT pg_try_advisory_xact_lock(hashtextextended('hornbeam model ' || $1, 0))", [schemaName])
+    }
+
+    /// Takes the lock for the transaction. Waits a second at most: the server notices a little later that the connections of a closed store have ended.
+    ///
+    /// - Returns: False if an open store holds the lock.
+    static func takeExclusive(_ schemaName: String, _ connection: Connection) throws(PostgresError) -> Bool {
+        for _ in 0 ..< 50 {
+            if try connection.execute(exclusive(schemaName)).value == "t" { return true }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        return false
     }
 
     /// Takes the lock for a new connection of an open store.

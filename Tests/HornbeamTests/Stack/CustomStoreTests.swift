@@ -8,7 +8,7 @@ import Testing
     @Test("CST-1 … CST-3: the built-in stores pass the conformance suite", arguments: StoreKind.allCases)
     func builtInStoresConform(kind: StoreKind) throws {
         let conformance = StoreConformance(reopening: kind == .onDisk ? { $0 } : nil) { try Stack.freshDescription(kind) }
-        #expect(conformance.checks.count == 15)
+        #expect(conformance.checks.count == 18)
         for failure in conformance.run() { Issue.record("\(failure)") }
     }
 
