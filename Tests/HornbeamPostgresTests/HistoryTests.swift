@@ -123,7 +123,9 @@ import Testing
         while running.withLock({ $0.writers > 0 }) { _ = try containers[1].history.fetch(after: start) }
         #expect(running.withLock { $0.errors } == [])
         let last = try #require(try containers[2].history.fetch(after: start).get().last)
-        let stored = try containers[2].newContext().existingObject(with: id).value(forKey: "size")
+        // A fetch reads the newest state; the cache may not have the last save yet.
+        let note = try #require(containers[2].newContext().fetch(FetchRequest<ManagedObject>(entityName: "Note")).first)
+        let stored = try note.value(forKey: "size")
         let parts = (last.author ?? "").split(separator: " ").compactMap { Int64($0) }
         #expect(parts.count == 2 && stored == .int(parts[0] * 100 + parts[1]), "The newest entry is the save whose value is stored.")
         for container in containers { try container.close() }
