@@ -67,18 +67,21 @@ import Testing
     @Test("a save that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(2)))
     func deadlock() throws {
         let schema = PostgresServer.freshSchema()
-        let container = try PostgresServer.container(schema, Self.model())
+        let container = try PostgresServer.container(PostgresServer.description(schema, application: "deadlocked"), Self.model())
         let context = container.newContext()
         let found = try (0 ..< 2).map { try add("p\($0)", Data(), context) }
         try context.save()
         let before = try deadlocks()
         let table = "\"\(schema)\".\"Picture\""
-        // The other program locks the second row, then the first one; the save locks them in the order of their keys.
+        // The other program locks the second row, and the first one when the save waits. The save locks them in the order of their keys, and looks for a
+        // deadlock after a second.
         let other = Thread {
             do {
                 try PostgresServer.sql(
                     """
-                    SET deadlock_timeout = '60s'; BEGIN; SELECT FROM \(table) WHERE name = 'p1' FOR UPDATE; SELECT pg_sleep(2); \
+                    SET deadlock_timeout = '60s'; BEGIN; SELECT FROM \(table) WHERE name = 'p1' FOR UPDATE; \
+                    DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND application_name = 'deadlocked') \
+                    LOOP PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$; \
                     UPDATE \(table) SET views = views + 10 WHERE name = 'p0'; COMMIT
                     """)
             } catch { Issue.record("the other program failed: \(error)") }

@@ -37,7 +37,8 @@ final class LedgerTrial {
             started += 1
             // With one store, some of the new processes have a newer model. A store takes a version that it never had for a newer one, so
             // it must have each version before there is the next.
-            if started > 3, !ledger.hasTwoStores, ledger.schema == nil, Int.random(in: 0..<6) == 0, ledger.isOfNewestVersion, (try? ledger.setVersion(ledger.version + 1)) != nil {
+            let canMigrate = started > 3 && !ledger.hasTwoStores && ledger.schema == nil
+            if canMigrate, Int.random(in: 0..<6) == 0, ledger.isOfNewestVersion, (try? ledger.setVersion(ledger.version + 1)) != nil {
                 migrations += 1
             }
             return LedgerChild.words(ledger, role(number), name: "\(started)")

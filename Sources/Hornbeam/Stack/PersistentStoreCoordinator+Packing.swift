@@ -30,7 +30,8 @@ extension PersistentStoreCoordinator {
         guard store.type == .custom else { return opened }
         throw HornbeamError(
             .unsupportedRequest,
-            "The rows of a custom store are not in files of Hornbeam, so it is not checked, compacted, copied or packed here. Use the tools of the custom store.")
+            "The rows of a custom store are not in files of Hornbeam, so it is not checked, compacted, copied or packed here. Use the tools of the custom "
+                + "store.")
     }
 
     /// Packs the store at a URL into one file, also while another process has it open. Reads the store only.

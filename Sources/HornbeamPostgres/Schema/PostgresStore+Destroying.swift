@@ -6,8 +6,8 @@ internal import HornbeamThreads
 extension PostgresStore {
     /// Deletes the tables of the store. The schema and other tables in it stay.
     ///
-    /// - Throws: `storeInUse` if a container of this or another process has the store open; `storeOperationFailed` if other objects of the database depend on the
-    ///   tables, such as views.
+    /// - Throws: `storeInUse` if a container of this or another process has the store open; `storeOperationFailed` if other objects of the database
+    ///   depend on the tables, such as views.
     public func destroy() throws {
         guard (try? layout) == nil else { throw isOpen }
         pool.preparation.withLock { $0 = nil }
