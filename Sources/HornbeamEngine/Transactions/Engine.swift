@@ -102,7 +102,9 @@ package final class Engine: Sendable {
     /// Replaces the parts with those of another engine of the same store.
     func replaceParts(with other: Engine) {
         let fresh = other.parts
-        assert(readerPosition != nil && other.latest >= latest, "The parts are replaced by a state that is not older.")
+        // An engine for reading may show a transaction that no writer has logged yet (`overlay`).
+        let oldest = sharing == nil ? other.latest.next : other.latest
+        assert(readerPosition != nil && oldest >= latest, "The parts are replaced by a state that is not older.")
         newer.withLock { $0 = fresh }
         isReplaced.store(true, ordering: .releasing)
         loss = other.loss

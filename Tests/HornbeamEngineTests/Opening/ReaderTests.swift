@@ -35,6 +35,24 @@ import Testing
         #expect(try oracle.digest(first) == oracle.digests[Int(step)])
     }
 
+    /// A process dies after the commit record of a two-phase commit, and the next one writes a checkpoint before it applies the prepared part.
+    @Test func aCheckpointReplacesATransactionThatIsInMemoryOnly() throws {
+        let oracle = EngineOracle(transactions: 30)
+        let disk = MemoryFileSystem()
+        let writer = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+        try oracle.commit(to: writer, through: 10)
+        let reader = try Engine.open("s.hornbeam", fileSystem: disk, options: reading(oracle.options))
+        try reader.overlay { try $0.setValue("shown", [1]) }
+        #expect(reader.latest.rawValue == 11)
+        try writer.checkpoint()
+        #expect(try reader.refresh())
+        #expect(reader.latest.rawValue == 10)
+        #expect(try reader.snapshot().value("shown") == nil)
+        try oracle.commit(to: writer, through: 11)
+        #expect(try reader.refresh())
+        try oracle.expectContent(reader)
+    }
+
     @Test func readersWriteNothing() throws {
         let oracle = EngineOracle(transactions: 30)
         let disk = SimulatedDisk()
