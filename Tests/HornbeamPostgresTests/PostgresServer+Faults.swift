@@ -76,8 +76,9 @@ final class SQLSession {
         return psql.terminationStatus
     }
 
+    /// Ends the session. By a command: a child process inherits the signals that its parent's thread has blocked.
     func terminate() {
-        if psql.isRunning { psql.terminate() }
+        if psql.isRunning { input.fileHandleForWriting.write(Data("\\q\n".utf8)) }
         psql.waitUntilExit()
     }
 }

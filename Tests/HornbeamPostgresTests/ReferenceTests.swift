@@ -63,7 +63,9 @@ import Testing
         let objects = [try context.make("Author", ["name": "a"]), try context.make("Book", ["title": "a"]), try context.make("Tag", ["label": "a"])]
         try context.save()
         // Without an announcement, so that the save finds the conflicts.
-        for table in ["Author", "Work", "Tag"] { try PostgresServer.run("UPDATE \"\(schema)\".\"\(table)\" SET _version = _version + 1") }
+        for (table, column) in [("Author", "name"), ("Work", "title"), ("Tag", "label")] {
+            try PostgresServer.run("UPDATE \"\(schema)\".\"\(table)\" SET \(column) = 'other', _version = _version + 1")
+        }
         for (object, key) in zip(objects, ["name", "title", "label"]) { try object.setValue("b", forKey: key) }
         let error = hornbeamError { try context.save() }
         #expect(error?.code == .mergeConflict, "\(error?.message ?? "")")
