@@ -140,6 +140,11 @@ final class SocketProxy: Sendable {
     private func forward(_ client: Int32, _ server: Int32, _ conversation: inout Conversation) -> Bool {
         var sides = [pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0)]
         guard poll(&sides, 2, 100) >= 0 else { return errno == EINTR }
+        if sides[1].revents != 0, sides[0].revents == 0, conversation.last == .toServer, !conversation.isListener {
+            // A client that does not wait for this answer may be sending more: that belongs to the same round trip.
+            var more = sides[0]
+            if poll(&more, 1, 5) > 0 { (sides[0], sides[1].revents) = (more, 0) }
+        }
         for (side, direction) in zip(sides, [Direction.toServer, .fromServer]) where side.revents != 0 {
             var bytes = [UInt8](repeating: 0, count: 65_536)
             let count = read(side.fd, &bytes, bytes.count)
