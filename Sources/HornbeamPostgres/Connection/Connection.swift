@@ -10,7 +10,7 @@ internal import HornbeamModel
     private let handle: OpaquePointer
     /// False after an error that makes the state of the connection unknown.
     private(set) var isUsable = true
-    /// False also if a request to cancel may still be on its way to the server, where it could cancel a later statement.
+    /// False also if a request to cancel has not arrived at the server yet: there it could cancel a later statement.
     var isReusable: Bool { isUsable && !mayBeCancelled }
     private var mayBeCancelled = false
     /// True while the statements can be cancelled: by the task for which the calling thread works.
