@@ -28,6 +28,14 @@ struct SizeSuite {
             case .save: "µs"
             }
         }
+
+        /// The goal for a store of ten thousand rows.
+        var goal: Goal {
+            switch self {
+            case .insert, .count, .read, .save: .atMost(0.8, .sqlite)
+            case .uid, .key: .atMost(0.8, .lmdb)
+            }
+        }
     }
 
     static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
@@ -38,7 +46,9 @@ struct SizeSuite {
     static var rows: [Row] { [firstSave] + sizes.map(name).flatMap(rows) }
 
     private static func rows(_ size: String) -> [Row] {
-        Step.allCases.map { Row(id: id($0, size), title: "\($0.title), \(size)", unit: $0.unit) }
+        Step.allCases.map { step in
+            Row(id: id(step, size), title: "\(step.title), \(size)", unit: step.unit, goal: size == name(10_000) ? step.goal : nil)
+        }
     }
 
     static func id(_ step: Step, _ size: String) -> String { "\(step.rawValue)@\(size)" }

@@ -13,7 +13,7 @@ struct Ledger {
     var schema: String?
 
     static let accountCount = 6
-    /// The largest difference between the clocks of the processes, in seconds. Below half the age at which history is deleted.
+    /// The seconds by which the clock of a process is wrong at most. Below half the age at which history is deleted.
     private static let clockOffsetMax = 3.0 * 86_400
 
     /// The model of a version. Each version adds an attribute.
@@ -67,6 +67,7 @@ struct Ledger {
             description.isReadOnly = isReadOnly
             description.busyTimeout = .seconds(60)
             description.clockOffset = .random(in: -clockOffsetMax...clockOffsetMax)
+            description.clockJumps = .random()
             if urls.count > 1 { description.configurationName = ["Accounts", "Lines"][number] }
             return description
         }

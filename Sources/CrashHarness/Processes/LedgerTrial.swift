@@ -33,7 +33,7 @@ final class LedgerTrial {
     }
 
     func run(_ trial: ProcessesMode.Trial) throws -> ProcessesMode.Outcome {
-        let group = ProcessGroup { [self] number in
+        let group = ProcessGroup(of: ledger.schema == nil ? ledger.urls[0].path : nil) { [self] number in
             started += 1
             // With one store, some of the new processes have a newer model. A store takes a version that it never had for a newer one, so
             // it must have each version before there is the next.
@@ -54,7 +54,7 @@ final class LedgerTrial {
         try trial.disturb(group)
         let reports = group.end()
         try verify(reports)
-        return .init(kills: group.killCount, stops: group.stopCount, commits: reports.count { !$0.hasPrefix("?") })
+        return .init(kills: group.killCount, stops: group.stopCount, holderStops: group.holderStopCount, commits: reports.count { !$0.hasPrefix("?") })
     }
 
     /// The store must have each entry whose insertion was acknowledged, unless its deletion was begun, and no other one, unless its insertion was begun.

@@ -37,14 +37,18 @@ final class ProcessGroup {
 
     /// The command line of the process of a number. Called for each start.
     private let words: (Int) -> [String]
+    /// The store whose file `lock` names the process that has the turn; nil if there is none.
+    private let store: String?
     private let reports = Reports()
     private var children: [Process] = []
     /// The threads that read the reports.
     private var readers: [Thread] = []
     private(set) var killCount = 0
     private(set) var stopCount = 0
+    /// The number of stops of the process that had the turn.
+    private(set) var holderStopCount = 0
 
-    init(_ words: @escaping (Int) -> [String]) { self.words = words }
+    init(of store: String? = nil, _ words: @escaping (Int) -> [String]) { (self.store, self.words) = (store, words) }
 
     var count: Int { children.count }
 
@@ -97,13 +101,23 @@ final class ProcessGroup {
         }.joined(separator: "\n")
     }
 
-    /// Stops a process, continues it after a while, and waits until a process makes progress.
+    /// Stops a process, or the one that has the turn, continues it after a while, and waits until a process makes progress.
     func stopAndContinue(_ number: Int) throws {
+        let holder = Bool.random() ? holder : nil
+        let process = holder ?? children[number].processIdentifier
         stopCount += 1
-        kill(children[number].processIdentifier, SIGSTOP)
+        if holder != nil { holderStopCount += 1 }
+        kill(process, SIGSTOP)
         usleep(.random(in: 1000...50_000))
-        kill(children[number].processIdentifier, SIGCONT)
+        kill(process, SIGCONT)
         try waitForReports(1)
+    }
+
+    /// The process that took the turn last, if it runs. `Docs/FileFormat.md` describes the file `lock`.
+    private var holder: pid_t? {
+        guard let store, let bytes = FileManager.default.contents(atPath: store + "/lock"), bytes.count >= 32 else { return nil }
+        let number = bytes[24..<32].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return children.first { $0.isRunning && UInt64($0.processIdentifier) == number }?.processIdentifier
     }
 
     /// Kills a process and starts another one in its place.

@@ -32,6 +32,8 @@ enum ProcessesMode: Mode {
     struct Outcome {
         var kills: Int
         var stops: Int
+        /// The stops of a process that had the turn.
+        var holderStops: Int
         var commits: Int
     }
 
@@ -52,6 +54,7 @@ enum ProcessesMode: Mode {
                 let outcome = try isGraph ? ledger.run(trial) : engine.run(trial)
                 run.add("kills", outcome.kills)
                 run.add("processes stopped and continued", outcome.stops)
+                run.add("processes stopped with the turn", outcome.holderStops)
                 run.add(isGraph ? "acknowledged saves" : "commits", outcome.commits)
             }
             if isGraph { run.add("migrations beside other processes", ledger.migrations) }

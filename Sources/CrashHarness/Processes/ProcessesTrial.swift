@@ -26,13 +26,14 @@ final class ProcessesTrial {
 
     /// Starts processes, kills and stops some of them, kills all, and verifies the store.
     func run(_ trial: ProcessesMode.Trial) throws -> ProcessesMode.Outcome {
-        let group = ProcessGroup { [seed, path] number in
+        let group = ProcessGroup(of: path) { [seed, path] number in
             [ProcessesChild.command, "--path", path, "--seed", String(seed), "--role", number == 0 ? "reopens" : "writes"]
         }
         defer { _ = group.end() }
         try trial.disturb(group)
         let acknowledged = group.end().compactMap { UInt64($0) }.max() ?? 0
-        return .init(kills: group.killCount, stops: group.stopCount, commits: try verify(processes: trial.processes, max(acknowledged, known)))
+        let commits = try verify(processes: trial.processes, max(acknowledged, known))
+        return .init(kills: group.killCount, stops: group.stopCount, holderStops: group.holderStopCount, commits: commits)
     }
 
     /// Each process may have committed one transaction without a report. Returns the number of commits since the last verification.

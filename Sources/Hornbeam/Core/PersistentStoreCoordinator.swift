@@ -321,7 +321,7 @@ extension PersistentStoreDescription {
             HistoryRetention(
                 recordCount: $0.recordCount, unreadRecordCount: $0.unreadRecordCount, ageSeconds: $0.age / .seconds(1))
         }
-        if clockOffset != 0 { options.clock = { [clockOffset] in Date() + clockOffset } }
+        if clockOffset != 0 { options.clock = { [clockOffset, clockJumps] in Date() + (clockJumps && .random() ? -clockOffset : clockOffset) } }
         options.snapshotAgeMax = snapshotAgeMax
         options.startingPoint = startingPoint
         options.retainedGenerations = retainedGenerations

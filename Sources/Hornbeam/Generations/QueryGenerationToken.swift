@@ -61,7 +61,8 @@ extension PersistentStoreCoordinator {
     }
 
     /// The snapshot after a commit, identified by `ObjectChanges.transaction`. It is available while a context or token uses it, or
-    /// `PersistentStoreDescription.retainedGenerations` retains it.
+    /// `PersistentStoreDescription.retainedGenerations` retains it. In a shared store, it is no longer available after this process has caught up from a
+    /// newer checkpoint of another process.
     ///
     /// Without `retainedGenerations`, the saves of one group commit share one snapshot: that after the last of them.
     ///

@@ -71,6 +71,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var retainedGenerationsAge: Duration?
     /// The seconds that are added to the system's clock for the times in history. For tests of clocks that jump.
     package var clockOffset = 0.0
+    /// True if the clock jumps: each time that it is read, the offset is added or subtracted.
+    package var clockJumps = false
 
     /// A store on disk.
     public init(url: URL) {

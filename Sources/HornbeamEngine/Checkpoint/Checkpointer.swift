@@ -286,7 +286,7 @@ final class Checkpointer: Sendable {
     }
 
     private func needed(by states: [MetaState]) throws(EngineError) -> Set<PageFileNumber> {
-        var needed = try engine.space.filesOfNewBlobs()
+        var needed = try engine.space.filesOfNewBlobs().union(engine.space.filesOfTransaction)
         for meta in states where !meta.catalogue.isEmpty {
             needed.formUnion(try engine.files.filesOfBlob(meta.catalogue))
             needed.formUnion(try engine.files.filesOfBlob(meta.fileTable))

@@ -16,6 +16,8 @@ final class TreeWriter {
     private let scratch: WriteBuffer
     /// The reference of each written node, by frame.
     private(set) var written: [UInt32: PageReference] = [:]
+    /// The frames of written leaves that are cached pages now.
+    private(set) var cached: Set<UInt32> = []
 
     /// The number of leaves in a set, which are packed and compressed in parallel.
     private static let leavesTogether = 64
@@ -84,6 +86,7 @@ final class TreeWriter {
             node.setWritten(i, address: page.address, stamp: page.stamp)
             unsafe node.hintCell(i).pointee.store(child.frame, ordering: .relaxed)
             pool.markWritten(child.frame, address: page.address, stamp: page.stamp, isPinned: false)
+            cached.insert(child.frame)
         }
     }
 

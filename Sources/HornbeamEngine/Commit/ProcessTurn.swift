@@ -13,6 +13,7 @@
 // - With a thread, a process that writes without a pause keeps a requested turn until `turnEnd`: a change of the holder costs as much as some
 //   saves. A process that makes a pause hands over earlier.
 // - `takeOver` and `handOver` run with the turn and without users.
+// - `end` waits for the users except the holds of its own thread: a store can be closed while its caller holds the turn.
 
 import Glibc
 import HornbeamThreads
@@ -44,8 +45,8 @@ final class ProcessTurn: Sendable {
         var granted = 0
         /// True if another process waits for the turn.
         var isRequested = false
-        /// The number of callers of `hold` that have not called `release`.
-        var holds = 0
+        /// The threads of the calls of `hold` without a call of `release`.
+        var holders: [pthread_t] = []
         /// The time until which users enter although the turn is requested.
         var turnEnd: UInt64 = 0
         /// The time at which the last user left. Set only while the turn is requested.
@@ -57,7 +58,7 @@ final class ProcessTurn: Sendable {
         /// The pause after the next commits of other processes, in milliseconds. It doubles while there are commits after each pause.
         var pauseAfterCommits: Int32 = 1
         /// True if any user may enter.
-        var isOpen: Bool { phase == .held && (!isRequested || holds > 0 || MonotonicClock.nanoseconds < turnEnd) }
+        var isOpen: Bool { phase == .held && (!isRequested || !holders.isEmpty || MonotonicClock.nanoseconds < turnEnd) }
         /// True if the thread that waits with a number waited when the turn was granted.
         func isGranted(_ arrival: UInt64) -> Bool { phase == .held && arrival <= lastGranted }
         /// True if no thread in this process needs the turn.
@@ -160,10 +161,10 @@ final class ProcessTurn: Sendable {
         }
     }
 
-    /// Counts a user if this process has the turn and no other one asks for it.
+    /// Counts a user if this process has the turn and keeps it: no other process asks for it, or there are users, which may be long transactions.
     func enterIfHeld() -> Bool {
         monitor.withLock {
-            guard unsafe state.phase == .held, unsafe !state.isRequested, unsafe !state.isEnding else { return false }
+            guard unsafe state.phase == .held, unsafe !state.isRequested || state.users > 0, unsafe !state.isEnding else { return false }
             unsafe state.users += 1
             return true
         }
@@ -174,7 +175,7 @@ final class ProcessTurn: Sendable {
         monitor.withLock {
             assert(unsafe state.users > 0, "A user of the turn leaves once.")
             unsafe state.users -= 1
-            guard unsafe state.isUnused else { return }
+            guard unsafe state.isUnused || state.isEnding else { return }
             if unsafe (!usesThread || state.isRequested) && state.phase == .held && !state.isEnding {
                 let now = MonotonicClock.nanoseconds
                 unsafe state.lastExit = now
@@ -189,16 +190,17 @@ final class ProcessTurn: Sendable {
 
     // MARK: Several transactions
 
-    /// Like `enter`. Until `release`, this process keeps the turn, and further users enter although another process asks for it.
+    /// Like `enter`. Until `release`, which the same thread calls, this process keeps the turn, and further users enter although another process asks
+    /// for it.
     func hold() throws(EngineError) {
         try enter()
-        monitor.withLock { unsafe state.holds += 1 }
+        monitor.withLock { unsafe state.holders.append(pthread_self()) }
     }
 
     func release() {
         monitor.withLock {
-            assert(unsafe state.holds > 0, "A hold is released once.")
-            unsafe state.holds -= 1
+            guard let hold = unsafe state.holders.lastIndex(of: pthread_self()) else { preconditionFailure("A hold is released once, by its thread.") }
+            unsafe state.holders.remove(at: hold)
         }
         exit()
     }
@@ -266,7 +268,8 @@ final class ProcessTurn: Sendable {
         monitor.signalAll(.turn)
     }
 
-    /// Refuses new users and waits for the present ones. Returns whether the process has the turn then; nil if it was called before.
+    /// Refuses new users and waits for the present ones, except the holds of this thread. Returns whether the process has the turn then; nil if it was
+    /// called before.
     func end() -> Bool? {
         monitor.lock()
         guard unsafe !state.isEnding else {
@@ -281,9 +284,10 @@ final class ProcessTurn: Sendable {
         lock.endWait()
         monitor.lock()
         defer { monitor.unlock() }
-        while unsafe state.users > 0 || state.phase == .taking || state.phase == .leaving {
+        let own = unsafe state.holders.count { $0 == pthread_self() }
+        while unsafe state.users > own || state.phase == .taking || state.phase == .leaving {
             // Users signal the progress, a change of the holder the turn.
-            monitor.wait(unsafe state.users > 0 ? .progress : .turn)
+            monitor.wait(unsafe state.users > own ? .progress : .turn)
         }
         return unsafe state.phase == .held
     }

@@ -45,6 +45,9 @@ final class PosixSharedLock: SharedFileLock {
         /// The number of calls of the operating system that use the descriptor without this lock.
         var waiting = 0
         var isReleased = false
+        /// True while a thread waits for the turn or has it. To the kernel, all locks of one descriptor have the same owner, so a second attempt would
+        /// succeed, and the release of one would end the other.
+        var isTaking = false
         var isRecovered = false
         /// The locked bytes that record how far this engine has read, and the age of its oldest snapshot.
         var progress: [off_t] = []
@@ -129,7 +132,10 @@ final class PosixSharedLock: SharedFileLock {
     }
 
     func tryTakeTurn() throws(EngineError) -> Bool {
-        try whileOpen { () throws(EngineError) in
+        guard beginTaking() else { return false }
+        var isTaken = false
+        defer { if !isTaken { endTaking() } }
+        isTaken = try whileOpen { () throws(EngineError) in
             if try PosixFileLock.isHeld(base.descriptor, path, bytes: Self.request) { return false }
             do throws(EngineError) { try PosixFileLock.set(F_WRLCK, base.descriptor, path, bytes: Self.turn) } catch {
                 guard error.errno == EAGAIN || error.errno == EACCES else { throw error }
@@ -138,15 +144,22 @@ final class PosixSharedLock: SharedFileLock {
             base.recordHolder()
             return true
         }
+        return isTaken
     }
 
     func takeTurn() throws(EngineError) {
-        try whileOpen { () throws(EngineError) in
-            try PosixFileLock.set(F_WRLCK, base.descriptor, path, bytes: Self.request, waits: true)
-            defer { _ = try? PosixFileLock.set(F_UNLCK, base.descriptor, path, bytes: Self.request) }
-            base.touchHolderFile()
-            try PosixFileLock.set(F_WRLCK, base.descriptor, path, bytes: Self.turn, waits: true)
-            base.recordHolder()
+        guard beginTaking() else { throw EngineError(.closed, "The store is being closed.", path: path) }
+        do throws(EngineError) {
+            try whileOpen { () throws(EngineError) in
+                try PosixFileLock.set(F_WRLCK, base.descriptor, path, bytes: Self.request, waits: true)
+                defer { _ = try? PosixFileLock.set(F_UNLCK, base.descriptor, path, bytes: Self.request) }
+                base.touchHolderFile()
+                try PosixFileLock.set(F_WRLCK, base.descriptor, path, bytes: Self.turn, waits: true)
+                base.recordHolder()
+            }
+        } catch {
+            endTaking()
+            throw error
         }
     }
 
@@ -156,7 +169,19 @@ final class PosixSharedLock: SharedFileLock {
         } catch {
             // The release of the whole lock has released the turn.
         }
+        endTaking()
     }
+
+    /// False if a thread of this process waits for the turn or has it.
+    private func beginTaking() -> Bool {
+        state.withLock { state in
+            if state.isTaking { return false }
+            state.isTaking = true
+            return true
+        }
+    }
+
+    private func endTaking() { state.withLock { $0.isTaking = false } }
 
     func isTurnRequested() throws(EngineError) -> Bool {
         try whileOpen { () throws(EngineError) in try PosixFileLock.isHeld(base.descriptor, path, bytes: Self.request) }

@@ -108,7 +108,7 @@ extension Engine {
             // This process has the turn, so the folder does not change.
             let names = try recovery.fileSystem.list(path)
             let newest = try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states[0]
-            if newest != place.state {
+            if place.mustRestart || newest != place.state {
                 try position.restart(self, &place)
                 cleaner.round = nil
             } else if record.mark.position > place.end.position {
@@ -147,7 +147,7 @@ extension Engine {
     ) throws(EngineError) -> LogWriter {
         let recovery = recovery
         let reserve = core.reserve
-        reserve.recordExistingFile(names)
+        reserve.recordExistingFile(names, isHandedOver: true)
         let log = try LogWriter(
             directory: path, fileSystem: recovery.fileSystem, store: storeIdentifier, continuing: mark, nextSegment: next,
             options: options.log, durableHint: DurableLSNHint(recovery.lockPath, fileSystem: recovery.fileSystem, store: storeIdentifier),

@@ -12,7 +12,7 @@ extension ReaderPosition {
             let states = try recovery.retryingBesideWriter { () throws(EngineError) in
                 try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
             }
-            if states[0] != place.state {
+            if place.mustRestart || states[0] != place.state {
                 engine.beginReadingOthers()
                 try restart(engine, &place)
             } else {
@@ -39,7 +39,9 @@ extension ReaderPosition {
         let recovery = engine.recovery
         try engine.core.files.openAllFiles(listing)
         if listing == nil { try recovery.requireStateInMeta(place.state) }
+        place.mustRestart = true
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark
+        place.mustRestart = false
     }
 
     /// Opens the store again at the newest checkpoint, with a new pool. The new version is not older than the current one. Snapshots of the old

@@ -17,8 +17,8 @@ struct FileTable: Sendable, Equatable {
 
         /// Adds the bytes of a new page. The file counts as needed from then on, even if the page is dead already.
         mutating func addBytes(_ bytes: Int) {
-            assert(bytes >= 0, "A page takes bytes.")
-        live += Int64(bytes)
+                assert(bytes >= 0, "A page takes bytes.")
+            live += Int64(bytes)
             emptySince = .max
         }
     }
@@ -88,6 +88,8 @@ final class SpaceAccount: Sendable {
         var dead: [(page: PageReference, at: UInt64)] = []
         var deadBlobs: [(blob: PageReference, at: UInt64)] = []
         var newBlobs: [(blob: PageReference, at: UInt64)] = []
+        /// Files with pages of the running transaction. The table does not count these pages before the commit.
+        var filesOfTransaction: Set<PageFileNumber> = []
     }
 
     init(files: PageFiles, table: FileTable, version: TransactionNumber, policy: SpacePolicy) {
@@ -194,6 +196,14 @@ final class SpaceAccount: Sendable {
             state.bornAfter[file] = nil
         }
     }
+
+    /// Records files that contain pages of the running transaction. They are needed, whatever the table counts.
+    func keep(_ files: Set<PageFileNumber>) { state.withLock { $0.filesOfTransaction.formUnion(files) } }
+
+    /// The table counts the pages in these files now, or nothing needs them.
+    func endKeeping(_ files: Set<PageFileNumber>) { state.withLock { $0.filesOfTransaction.subtract(files) } }
+
+    var filesOfTransaction: Set<PageFileNumber> { state.withLock { $0.filesOfTransaction } }
 
     /// Files with blobs of transactions after the last checkpoint.
     func filesOfNewBlobs() throws(EngineError) -> Set<PageFileNumber> {

@@ -112,10 +112,14 @@ package final class SpaceReserve: Sendable {
         return true
     }
 
-    /// Records whether the folder held a reserve when the store was opened.
-    func recordExistingFile(_ names: [String]) {
-        let isLeftOver = names.contains(SpaceReserve.fileName)
-        if isLeftOver { state.withLock { $0.presence = .leftOver } }
+    /// Records whether the folder holds a reserve when the store is opened, or when another process has handed over the turn: that process may have
+    /// created the reserve or released it.
+    func recordExistingFile(_ names: [String], isHandedOver: Bool = false) {
+        let exists = names.contains(SpaceReserve.fileName)
+        state.withLock { state in
+            guard state.presence != .ended else { return }
+            if isHandedOver { state.presence = exists ? .present : .absent } else if exists { state.presence = .leftOver }
+        }
     }
 
     /// Called when the store is closed: no reserve is created afterwards. With `removes`, which a clean close passes, removes the reserve.

@@ -351,14 +351,21 @@ package final class Engine: Sendable {
             core.pipeline.endTurn()
             throw error
         }
-        let round = try enqueue(
-            CommitPipeline.Commit(
-                version: version, payload: attachment.redo, frees: version.entries < transaction.base.entries, needsSync: true,
-                syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
+        let round: Int
+        do throws(EngineError) {
+            round = try enqueue(
+                CommitPipeline.Commit(
+                    version: version, payload: attachment.redo, frees: version.entries < transaction.base.entries, needsSync: true,
+                    syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
+        } catch {
+            transaction.earlyLeaves?.end()
+            throw error
+        }
         defer { core.pipeline.endTurn() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
         assert(latest >= version.number, "A durable version is published.")
         checkpointer.finishAttachment(attachment, version.number)
+        transaction.earlyLeaves?.end()
     }
 
     // MARK: Closing

@@ -7,6 +7,8 @@ final class ReaderPosition: Sendable {
     struct Place {
         var state: MetaState
         var end: LogMark
+        /// True after a replay that failed. It may have published versions after `end`, so the replay cannot continue there.
+        var mustRestart = false
         /// True while this process writes the log. Then the engine has the newest version.
         var isWriting = false
         /// The segments with groups when this process handed the log over. While `state` is the newest checkpoint, they do not change.

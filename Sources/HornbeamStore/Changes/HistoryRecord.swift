@@ -38,6 +38,8 @@ package struct HistoryRecord: Sendable {
     /// Not before the timestamp of any earlier commit, even if the system clock is set back.
     package var timestamp: Date
     package var processIdentifier: Int32
+    /// A random number of the opening of the store that wrote the record; 0 in the records of custom stores.
+    package var opening: UInt32 = 0
     package var processName: String?
     package var author: String?
     package var contextName: String?

@@ -16,6 +16,8 @@ final class HistoryLog: Sendable {
     let tree: TreeID
     let retention: HistoryRetention
     let coding: HistoryCoding
+    /// The writer of the records.
+    let writer = HistoryProcess.makeOpening()
     private let clock: @Sendable () -> Date
     private let state: Guarded<State>
 
@@ -52,7 +54,7 @@ final class HistoryLog: Sendable {
             state.newestTime = max(state.newestTime, now)
             return state.newestTime
         }
-        let bytes = coding.encode(change, .current, at: time)
+        let bytes = coding.encode(change, writer, at: time)
         // Trim before adding the record: reading a changed tree applies its deferred changes, which makes a small commit slower.
         try trim(transaction, now: now, adding: max((bytes.count + Self.partBytesMax - 1) / Self.partBytesMax, 1))
         try put(bytes, number: transaction.number.rawValue, in: transaction)

@@ -71,7 +71,7 @@ extension Store {
         guard try snapshot.value(StoredValue.catalogue) != nil, let bytes = try snapshot.value(StoredValue.model) else { return true }
         let isStored = try model?.isStored(as: bytes) ?? true
         let hasHistory = snapshot.tree(named: HistoryKey.treeName) != nil
-        let keepsHistory = options.keepsStoredHistory || hasHistory == (options.history != nil)
+        let keepsHistory = options.keepsStoredHistory || hasHistory || options.history == nil
         let isUnfinished = try [PendingMigration.valueName, StoredValue.preparedPart].contains { try snapshot.value($0) != nil }
         return !isStored || !keepsHistory || isUnfinished
     }

@@ -30,7 +30,7 @@ struct HistoryCoding: Sendable {
         bytes.append(Self.format)
         bytes.append(change.kind.rawValue)
         bytes.append(double: time)
-        bytes.append(number: UInt64(writer.processIdentifier))
+        bytes.append(number: UInt64(writer.opening) << 32 | UInt64(UInt32(bitPattern: writer.processIdentifier)))
         bytes.append(text: writer.processName)
         bytes.append(text: change.author)
         bytes.append(text: change.contextName)
@@ -148,7 +148,7 @@ struct HistoryCoding: Sendable {
         else { return nil }
         return HistoryRecord(
             number: number, kind: kind, timestamp: Date(timeIntervalSinceReferenceDate: time),
-            processIdentifier: Int32(truncatingIfNeeded: process), processName: processName, author: author,
+            processIdentifier: Int32(truncatingIfNeeded: process), opening: UInt32(process >> 32), processName: processName, author: author,
             contextName: contextName, label: label, groups: [])
     }
 
@@ -202,9 +202,15 @@ struct HistoryCoding: Sendable {
 struct HistoryProcess: Sendable {
     let processIdentifier: Int32
     let processName: String
+    /// A random number of one opening of the store. Processes in different containers can have the same identifier.
+    let opening: UInt32
 
-    static let current = HistoryProcess(
-        processIdentifier: ProcessInfo.processInfo.processIdentifier, processName: ProcessInfo.processInfo.processName)
+    /// This process, with a new opening.
+    static func makeOpening() -> HistoryProcess {
+        HistoryProcess(
+            processIdentifier: ProcessInfo.processInfo.processIdentifier, processName: ProcessInfo.processInfo.processName,
+            opening: .random(in: 1 ... .max))
+    }
 }
 
 extension PropertyValue {

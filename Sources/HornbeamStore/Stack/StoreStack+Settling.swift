@@ -98,7 +98,7 @@ extension StoreStack {
         if let doubt = save.querying { return try save.store.wasWritten(doubt) ? .kept : .dropped }
         if !save.isCommitted {
             guard store !== save.store else { return .unknown }
-            let isDurable = try store.isShared ? store.isOwnCommit(save.transaction) : store.recoveredTransaction >= save.transaction
+            let isDurable = try store.isShared ? store.isCommit(save.transaction, of: save.store) : store.recoveredTransaction >= save.transaction
             guard let isDurable else { return .unknown }
             guard isDurable else { return .dropped }
         }

@@ -15,10 +15,23 @@ extension Store {
     }
 
     private func receive(_ followed: Engine.Followed) throws(EngineError) {
-        do { try receiveCommits(followed) } catch let error as EngineError { throw error } catch {
-            let error = HornbeamError(wrapping: error)
-            throw EngineError(error.code == .modelMismatch ? .schemaChanged : .inputOutput, error.message)
+        do { try receiveCommits(followed) } catch {
+            let error = error as? EngineError ?? EngineError(HornbeamError(wrapping: error))
+            if error.code != .schemaChanged {
+                // The next call begins after these commits.
+                publishUnknownChange(engine.latest.rawValue)
+                isHistoryBehind.store(true, ordering: .releasing)
+            }
+            throw error
         }
+    }
+
+    /// Publishes that anything may have changed, so that contexts compare all their objects.
+    private func publishUnknownChange(_ transaction: UInt64) {
+        var change = StoreChange()
+        change.transaction = transaction
+        change.isUnknown = true
+        publisher.publish(change)
     }
 
     private func receiveCommits(_ followed: Engine.Followed) throws {
@@ -27,16 +40,20 @@ extension Store {
         if let last = lastReadable { throw last.error }
         verifiedReadings.store(readings, ordering: .releasing)
         if followed.hasTurn { try readPreparedPart(in: snapshot) }
+        if isHistoryBehind.load(ordering: .acquiring) { try takeOverHistory(snapshot.engineSnapshot) }
         guard snapshot.transaction > followed.after.rawValue else { return }
         try cacheMetadata(of: snapshot.engineSnapshot)
         let isComplete = try publishHistory(after: followed.after.rawValue)
-        if !isComplete {
-            var change = StoreChange()
-            change.transaction = snapshot.transaction
-            change.isUnknown = true
-            publisher.publish(change)
+        if !isComplete { publishUnknownChange(snapshot.transaction) }
+        try takeOverHistory(snapshot.engineSnapshot)
+    }
+
+    /// Reads the hints about history, which another process may have begun.
+    private func takeOverHistory(_ snapshot: Snapshot) throws {
+        if let history { try history.takeOver(snapshot) } else if let tree = snapshot.tree(named: HistoryKey.treeName) {
+            beginHistory(try HistoryLog.kept(in: tree, as: options, reader, snapshot))
         }
-        try history?.takeOver(snapshot.engineSnapshot)
+        isHistoryBehind.store(false, ordering: .releasing)
     }
 
     /// A prepared part beside the turn belongs to a process that died in a two-phase commit, since a living one keeps the turns of all its stores.
@@ -94,6 +111,11 @@ extension Store {
         }
         return try body()
     }
+}
+
+extension EngineError {
+    /// The error of a follower.
+    fileprivate init(_ error: HornbeamError) { self.init(error.code == .modelMismatch ? .schemaChanged : .inputOutput, error.message) }
 }
 
 extension HornbeamError {

@@ -118,18 +118,18 @@ extension Store {
         return true
     }
 
-    /// True if a transaction is a commit of this process; nil if the store has no history. Reads the newest state of all processes.
-    func isOwnCommit(_ number: UInt64) throws -> Bool? {
-        guard history != nil else { return nil }
+    /// True if a transaction is a commit of an opening of this store; nil without history. Reads the newest state of all processes.
+    func isCommit(_ number: UInt64, of opening: Store) throws -> Bool? {
+        guard history != nil, let writer = opening.history?.writer else { return nil }
         return try withTurn {
             guard engine.latest.rawValue >= number else { return false }
             let (reading, _) = try historyReading()
-            var isOwn = false
+            var isFound = false
             try reading.forEach(after: number - 1) { record in
-                isOwn = record.number == number && record.processIdentifier == ProcessInfo.processInfo.processIdentifier
+                isFound = record.number == number && record.opening == writer.opening && record.processIdentifier == writer.processIdentifier
                 return false
             }
-            return isOwn
+            return isFound
         }
     }
 
@@ -228,12 +228,14 @@ extension StoreChange {
 }
 
 extension HistoryLog {
-    /// Opens, creates or removes the history of a store that is being opened, according to the options.
+    /// Opens, creates or removes the history of a store that is being opened, according to the options. A shared store keeps its history, because
+    /// other processes may need it.
     static func prepared(
         _ engine: Engine, _ options: Store.Options, _ reader: RowReader
     ) throws -> HistoryLog? {
         let tree = try engine.snapshot().tree(named: HistoryKey.treeName)
-        guard (tree != nil) != (options.history != nil), !options.readOnly, !options.keepsStoredHistory else {
+        let isKept = tree != nil && engine.isShared
+        guard (tree != nil) != (options.history != nil), !isKept, !options.readOnly, !options.keepsStoredHistory else {
             return try tree.map { try kept(in: $0, as: options, reader, engine.snapshot()) }
         }
         let transaction = try engine.begin()

@@ -53,15 +53,25 @@ struct LastReadableVersion: Sendable {
 }
 
 extension Store {
-    /// Caches the metadata of a version, if they differ from the cached ones.
+    /// Caches the metadata of a version, if they differ from the cached ones and no newer ones are cached.
     func cacheMetadata(of snapshot: Snapshot) throws {
-        let bytes = try snapshot.value(StoredValue.metadata)
-        let isNew = cachedMetadataBytes.withLock { cached in
-            defer { cached = bytes }
-            return cached != bytes
+        let bytes = try (options.stage == nil ? nil : snapshot.value(StoredValue.stageMetadata)) ?? snapshot.value(StoredValue.metadata)
+        let transaction = snapshot.transaction
+        let isNew = cachedMetadata.withLock { $0.transaction < transaction && $0.bytes != bytes }
+        guard isNew else { return }
+        let values = try snapshot.metadata(ofStage: options.stage != nil)
+        cachedMetadata.withLock { cached in
+            if cached.transaction < transaction { cached = CachedMetadata(transaction: transaction, bytes: bytes, values: values) }
         }
-        if isNew { cacheMetadata(try snapshot.metadata()) }
     }
+}
+
+/// The metadata of a version.
+struct CachedMetadata {
+    var transaction = TransactionNumber.zero
+    /// The stored form; nil until it is compared for the first time.
+    var bytes: [UInt8]?
+    var values: [String: PropertyValue]
 }
 
 extension Snapshot {

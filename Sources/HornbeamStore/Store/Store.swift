@@ -33,12 +33,14 @@ package final class Store: Sendable {
     let publisher = ChangePublisher()
     let turnBuffers = TurnBuffers()
     let batchThread = BatchThread()
-    /// Nil for a store without history.
-    let history: HistoryLog?
+    /// The history at the opening.
+    private let openedHistory: HistoryLog?
+    /// The history that another process has begun since.
+    private let begunHistory = Guarded<HistoryLog?>(nil)
+    /// True if this process must read the hints about the newest history again, because reading it failed.
+    let isHistoryBehind = Atomic(false)
     let keys: Guarded<KeyReserve>
-    private let cachedMetadata: Guarded<[String: PropertyValue]>
-    /// The bytes of the metadata that are cached. Set by one thread at a time.
-    let cachedMetadataBytes = Guarded<[UInt8]?>(nil)
+    let cachedMetadata: Guarded<CachedMetadata>
     /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
     /// The last version of the old model, set when another process has changed the model of a store that is open here.
@@ -64,7 +66,7 @@ package final class Store: Sendable {
         self.identifier = identifier
         self.engine = engine
         self.reader = reader
-        self.history = history
+        openedHistory = history
         self.memory = memory
         self.storedCatalogue = storedCatalogue
         self.openedTransaction = openedTransaction
@@ -76,10 +78,19 @@ package final class Store: Sendable {
         self.options = options
         recoveredTransaction = engine.recovered.rawValue
         keys = Guarded(KeyReserve())
-        cachedMetadata = Guarded(metadata)
+        cachedMetadata = Guarded(CachedMetadata(values: metadata))
     }
 
     var schema: Schema { reader.schema }
+
+    /// Nil for a store without history.
+    var history: HistoryLog? {
+        if openedHistory != nil || !isShared { return openedHistory }
+        return begunHistory.withLock(\.self)
+    }
+
+    /// Records the history that another process has begun.
+    func beginHistory(_ history: HistoryLog) { begunHistory.withLock { $0 = history } }
 
     // MARK: Identities
 
@@ -176,10 +187,7 @@ package final class Store: Sendable {
     // MARK: Metadata
 
     /// The metadata that the program stored with the store (PSC-8).
-    package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0 } }
-
-    /// Caches the metadata of a newer version.
-    func cacheMetadata(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
+    package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0.values } }
 
     /// Replaces the metadata, durably.
     package func setMetadata(_ metadata: [String: PropertyValue]) throws {
@@ -191,7 +199,7 @@ package final class Store: Sendable {
             try transaction.setValue(options.stage == nil ? StoredValue.metadata : StoredValue.stageMetadata, bytes)
             _ = try transaction.commit(.full)
         }
-        cachedMetadata.withLock { $0 = metadata }
+        try cacheMetadata(of: EngineError.translated { () throws(EngineError) in try engine.snapshot() })
     }
 
     // MARK: Observing and closing

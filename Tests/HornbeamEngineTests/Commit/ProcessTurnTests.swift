@@ -4,6 +4,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The turn of engines with background threads, on the disk of the system.
 @Suite struct ProcessTurnTests {
@@ -53,6 +54,71 @@ import Testing
         #expect(try Self.number(transaction) == UInt64(60 * count * threads))
         transaction.abort()
         for engine in engines { try engine.close() }
+    }
+
+    /// The kernel takes all locks of a descriptor for those of one owner, so a closing thread could take the turn that another thread of its process
+    /// waited for and released.
+    @Test func aTurnThatIsGrantedLateIsNotReleasedBesideTheClosingThread() throws {
+        for _ in 0..<20 {
+            let folder = TemporaryFolder()
+            let path = folder.path + "/s"
+            let first = try Engine.open(path, options: Self.options())
+            try Self.increment(first)
+            let isFree = Guarded(false)
+            // Called at the first sync of `meta` by the closing engine, which must have the turn then.
+            let disk = FaultInjector(PosixFileSystem()) {
+                usleep(20_000)
+                let meta = Glibc.open(path + "/meta", O_RDWR)
+                defer { close(meta) }
+                if (try? PosixFileLock.isHeld(meta, path, bytes: 1..<2)) == false { isFree.withLock { $0 = true } }
+            }
+            let second = try Engine.open(path, fileSystem: disk, options: Self.options { $0.busyTimeout = .milliseconds(20) })
+            let transaction = try first.begin()
+            let error = #expect(throws: EngineError.self) { try second.begin() }
+            #expect(error?.code == .busy)
+            disk.add(FaultRule(.lie, calls: [.sync], kind: .meta))
+            first.sharedLock?.release()  // the first process dies
+            try second.close()
+            #expect(!isFree.withLock { $0 })
+            transaction.abort()
+        }
+    }
+
+    /// While a process keeps the turn for several transactions, its thread that syncs lazy commits did nothing as soon as another process waited.
+    @Test func lazyCommitsAreSyncedWhileAnotherProcessWaits() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(1500) })
+        try Self.increment(first)
+        try first.holdTurn()
+        let isSynced = Guarded(false)
+        Cores.share(2) { part in
+            if part == 1 { _ = try? second.begin() } else {
+                while first.sharing?.turn.isRequested == false { usleep(1000) }
+                do {
+                    let transaction = try first.begin()
+                    try transaction.setValue("a", [1])
+                    _ = try transaction.commit(.lazy(maxDelay: .milliseconds(20)))
+                } catch { Issue.record(error) }
+                usleep(500_000)
+                if let log = first.state.withLock({ $0.log }), log.durable == log.end.position { isSynced.withLock { $0 = true } }
+            }
+        }
+        #expect(isSynced.withLock { $0 })
+        first.releaseTurn()
+        for engine in [first, second] { try engine.close() }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anEngineIsClosedWhileItsThreadHoldsTheTurn() throws {
+        let folder = TemporaryFolder()
+        let engines = try (0..<2).map { _ in try Engine.open(folder.path + "/s", options: Self.options()) }
+        for engine in engines {
+            try Self.increment(engine)
+            try engine.holdTurn()
+            try engine.close()
+            engine.releaseTurn()
+        }
     }
 
     @Test func processesThatWriteWithoutPauseKeepARequestedTurnForSeveralTransactions() throws {

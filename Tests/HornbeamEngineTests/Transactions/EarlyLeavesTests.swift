@@ -1,6 +1,9 @@
+import Glibc
+import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Big transactions write leaves before their commit, so that they need no more memory than the pool has.
 @Suite struct EarlyLeavesTests {
@@ -8,7 +11,7 @@ import Testing
 
     /// A store with an index and a table. The leaves of the transactions below take several times its pool.
     private final class Subject {
-        let disk = MemoryFileSystem()
+        let disk: any FileSystem
         let store: TestStore
         let index: TreeID
         let table: TreeID
@@ -16,7 +19,8 @@ import Testing
         var rows: Set<UInt64> = []
         private(set) var unwrittenMax = 0
 
-        init() throws {
+        init(on disk: any FileSystem = MemoryFileSystem()) throws {
+            self.disk = disk
             store = try TestStore(fileSystem: disk) { options in
                 options.poolBytes = 256 << 10
                 options.attachThreshold = 20_000
@@ -105,5 +109,59 @@ import Testing
         try subject.expectContent()
         let statistics = try subject.store.engine.statistics()
         #expect(Int(statistics.pageFileBytes) < 2 * subject.store.engine.core.space.table.liveBytes)
+    }
+
+    /// A checkpoint that was forced at the version of the checkpoint before it removed the files of a transaction that was about to commit.
+    @Test func aForcedCheckpointKeepsThePagesOfARunningTransaction() throws {
+        let subject = try Subject()
+        var random = SplitMix(seed: 6)
+        try subject.store.write { try subject.change($0, 0..<3000, &random) }
+        let engine = subject.store.engine
+        try engine.checkpoint()
+        nonisolated(unsafe) let transaction = try engine.begin()  // committed by one thread
+        try subject.change(transaction, 3000..<20_000, &random)
+        #expect(transaction.earlyLeaves != nil)
+        let log = try #require(engine.state.withLock { $0.log })
+        let before = engine.checkpointer.statistics.checkpoints
+        let failures = Guarded<[String]>([])
+        Cores.share(2) { part in
+            do {
+                if part == 1 {
+                    try engine.checkpointer.run(log: log, isForced: true)
+                } else {
+                    // The checkpoint has written `meta`, and waits for the transaction before it removes files.
+                    while engine.checkpointer.statistics.checkpoints == before { usleep(100) }
+                    _ = try transaction.commit()
+                }
+            } catch { failures.withLock { $0.append("\(error)") } }
+        }
+        #expect(failures.withLock { $0 } == [])
+        try subject.expectContent()
+        try subject.store.reopen()
+        try subject.expectContent()
+    }
+
+    /// The abort freed frames of leaves that were cached pages already, so that two nodes could share a frame.
+    @Test(arguments: 0..<24) func aFailedWriteOfLeavesIsAborted(after count: Int) throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let subject = try Subject(on: faults)
+        var random = SplitMix(seed: 7)
+        try subject.store.write { try subject.change($0, 0..<3000, &random) }
+        let (entries, rows) = (subject.entries, subject.rows)
+        faults.add(FaultRule(.fail(.full), calls: [.write, .create], kind: .pages, after: count))
+        let transaction = try subject.store.engine.begin()
+        let error = #expect(throws: EngineError.self) {
+            for _ in 0..<8 { try subject.change(transaction, 3000..<20_000, &random) }
+        }
+        #expect(error?.code == .full)
+        transaction.abort()
+        faults.removeRules()
+        (subject.entries, subject.rows) = (entries, rows)
+        for round in 0..<6 as Range<UInt64> {
+            try subject.store.write { try subject.change($0, 20_000 + round * 2000..<22_000 + round * 2000, &random) }
+            try subject.expectContent()
+        }
+        try subject.store.reopen()
+        try subject.expectContent()
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 import HornbeamModel
+import HornbeamThreads
 import Testing
 @testable import HornbeamStore
 
@@ -166,5 +167,68 @@ import Testing
         try old.close()
         #expect(try new.check().isSound)
         try new.close()
+    }
+
+    // MARK: Saves in doubt
+
+    private static func open(on disk: any FileSystem, isShared: Bool = true) throws -> Store {
+        var options = Store.Options()
+        options.isShared = isShared
+        options.fileSystem = disk
+        options.backgroundCheckpoints = false
+        options.history = .standard
+        return try Store.open(.directory("s.hornbeam"), model: libraryModel, options: options)
+    }
+
+    private static func save(_ store: Store, _ name: String) throws {
+        let author = store.model.entitiesByName["Author"]!
+        var changes = ChangeSet()
+        changes.inserts = [.init(entity: author, key: try store.reserveKeys(1), values: [(author.propertiesByName["name"]!, .string(name))])]
+        _ = try store.save(changes)
+    }
+
+    /// The number of the later save is that of the lost one, and its process has the same identifier.
+    @Test("SAV-8: a save in doubt is not taken for a later one with its number", arguments: [false, true])
+    func doubtAndALaterSave(isShared: Bool) throws {
+        let faults = FaultInjector(SimulatedDisk())
+        let first = try Self.open(on: faults, isShared: isShared)
+        try Self.save(first, "a")
+        faults.add(FaultRule(.fail(.inputOutput), calls: [.write], kind: .log))
+        let doubt = try #require(#expect(throws: InDoubtSave.self) { try Self.save(first, "lost") })
+        faults.removeRules()
+        try? first.close()
+        let second = try Self.open(on: faults, isShared: isShared)
+        try Self.save(second, "other")
+        let stack = StoreStack([StoreStack.Part(second)])
+        #expect(try stack.outcome(of: doubt) == .dropped)
+        try second.close()
+    }
+
+    /// The commits are in a checkpoint, so the reader reads their history from the disk after it has changed to the new version.
+    @Test("when history cannot be read, observers learn that anything may have changed", arguments: 0 ..< 8)
+    func unreadableHistory(after calls: Int) throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let writer = try Self.open(on: disk)
+        try Self.save(writer, "a")
+        let reader = try Self.open(on: faults)
+        let seen = Guarded<[StoreChange]>([])
+        let observation = reader.observe { change in seen.withLock { $0.append(change) } }
+        var commits: [UInt64] = []
+        for fails in [true, false] {
+            try Self.save(writer, "b")
+            commits.append(writer.engine.latest.rawValue)
+            try writer.engine.checkpoint()
+            if fails { faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, after: calls, isSticky: true)) }
+            do { _ = try reader.refresh() } catch { #expect(fails, "\(error)") }
+            faults.removeRules()
+        }
+        let changes = seen.withLock { $0 }
+        for commit in commits {
+            #expect(changes.contains { $0.isUnknown ? $0.transaction >= commit : $0.transaction == commit }, "\(commit) of \(changes.map(\.transaction))")
+        }
+        withExtendedLifetime(observation) {}
+        try reader.close()
+        try writer.close()
     }
 }

@@ -49,23 +49,22 @@ import Testing
         #expect(changes.inserted.allSatisfy { !$0.isTemporaryID })
     }
 
-    @Test("NOT-4: the container's sequence has every commit", arguments: StoreKind.allCases)
+    @Test("NOT-4: the container's sequence has every commit", arguments: StoreKind.withOtherProcess)
     func streamTellsOfCommits(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         var stream = stack.container.changes().makeAsyncIterator()
-        let id = try stack.container.performAndWait { context in
-            context.name = "importer"
-            let object = PEntity(context: context)
-            try context.save()
-            return object.objectID
-        }
+        let context = stack.newOtherContext()
+        context.name = "importer"
+        let object = PEntity(context: context)
+        try context.save()
+        let id = object.objectID
         let changes = try #require(await stream.next())
         #expect(changes.inserted == [id] && changes.contextName == "importer")
         try stack.container.close()
         #expect(await stream.next() == nil)
     }
 
-    @Test("NOT-9: the view context merges saves automatically and notifies of them", arguments: StoreKind.allCases)
+    @Test("NOT-9: the view context merges saves automatically and notifies of them", arguments: StoreKind.withOtherProcess)
     @MainActor func viewContextFollows(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let view = stack.container.viewContext
@@ -78,10 +77,9 @@ import Testing
         ) { tell.yield($0.objectChanges) }
         defer { NotificationCenter.default.removeObserver(token) }
         let id = object.objectID
-        try await stack.container.performBackgroundTask { context in
-            try context.existingObject(PEntity.self, with: id).name = "from outside"
-            try context.save()
-        }
+        let other = stack.newOtherContext()
+        try other.existingObject(PEntity.self, with: id).name = "from outside"
+        try other.save()
         var iterator = told.makeAsyncIterator()
         let changes = try #require(await iterator.next() ?? nil)
         #expect(changes.refreshed == [id])

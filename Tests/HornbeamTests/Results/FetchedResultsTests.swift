@@ -154,7 +154,7 @@ import Hornbeam
         #expect(empty.fetchedObjects?.map(\.name) == ["3", "2"])
     }
 
-    @Test("FRC-8, MOC-6: results in a child follow changes and merges of its parent", arguments: StoreKind.allCases)
+    @Test("FRC-8, MOC-6: results in a child follow changes and merges of its parent", arguments: StoreKind.withOtherProcess)
     func resultsInChildren(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let (context, employees) = try company(stack)
@@ -170,7 +170,7 @@ import Hornbeam
         try context.save()
         try child.mergeChanges()
         #expect(told.contains { $0.contains("-3 0.1") })
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: employees[1].objectID).salary = 22
         try other.save()
         try child.mergeChanges()
@@ -214,7 +214,7 @@ import Hornbeam
         #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2", "4"])
     }
 
-    @Test("NOT-10, BAT-4, FRC-17: results show batches and saves of other contexts as soon as the context merges them", arguments: StoreKind.allCases)
+    @Test("NOT-10, BAT-4, FRC-17: results show batches and saves of other contexts as soon as the context merges them", arguments: StoreKind.withOtherProcess)
     func batchesShow(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let (context, employees) = try company(stack)
@@ -228,7 +228,7 @@ import Hornbeam
         #expect(told == [["-3 0.1"]])
         try context.execute(BatchDeleteRequest(Employee.self, predicate: FetchPredicate(format: "name == '4'")))
         #expect(told.last == ["-4 1.1"])
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: employees[0].objectID).name = "7"
         try other.save()
         #expect(told.count == 2)

@@ -318,4 +318,67 @@ struct SharedPair {
         #expect(try restored.newContext().count(FetchRequest<Employee>()) == 700)
         try restored.close()
     }
+
+    /// The store of this process is closed while it keeps the turn.
+    @Test("PSC-14: a shared store is moved, and another process goes on with the old one", .timeLimit(.minutes(1)))
+    func moving() throws {
+        let pair = try SharedPair.company()
+        try pair.here.performAndWait { context in
+            context.employee("a")
+            try context.save()
+        }
+        let coordinator = pair.here.persistentStoreCoordinator
+        try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: Stack.freshDescription(.onDisk))
+        #expect(try pair.here.newContext().count(FetchRequest<Employee>()) == 1)
+        try pair.there.performAndWait { context in
+            context.employee("b")
+            try context.save()
+            #expect(try context.count(FetchRequest<Employee>()) == 2)
+        }
+        try pair.close()
+    }
+
+    @Test("HIS-1: history belongs to the store: processes without it record their saves too", arguments: [false, true])
+    func historyOfOneSide(historyFirst: Bool) throws {
+        var description = try Stack.freshDescription(.onDisk)
+        (description.isShared, description.busyTimeout) = (true, .seconds(300))
+        var other = description
+        if historyFirst { other.history = nil } else { description.history = nil }
+        let first = try SharedPair.open([description], Company.model(), Company.classes)
+        let id = try first.performAndWait { context in
+            let employee = context.employee("a", salary: 1)
+            try context.save()
+            return employee.objectID
+        }
+        let second = try SharedPair.open([other], Company.model(), Company.classes)
+        let (plain, tracking) = historyFirst ? (second, first) : (first, second)
+        try tracking.performAndWait { context in
+            context.employee("b")
+            try context.save()
+        }
+        let context = tracking.newContext()
+        let employee = try context.existingObject(Employee.self, with: id)
+        #expect(employee.salary == 1)
+        let before = try tracking.history.fetch(after: nil).get().count
+        try plain.performAndWait { context in
+            try context.existingObject(Employee.self, with: id).salary = 2
+            try context.save()
+        }
+        _ = try tracking.persistentStoreCoordinator.refreshReadOnlyStores()
+        try context.mergeChanges()
+        #expect(employee.salary == 2)
+        #expect(try tracking.history.fetch(after: nil).get().count == before + 1)
+        for container in [first, second] { try container.close() }
+    }
+
+    @Test("PSC-8: metadata that another process sets again are shown")
+    func metadataSetInTurns() throws {
+        let pair = try SharedPair.company()
+        for (container, value) in [(pair.there, 1), (pair.here, 2), (pair.there, 1)] {
+            try container.openStore().setMetadata(["a": .int(Int64(value))])
+            _ = try pair.here.persistentStoreCoordinator.refreshReadOnlyStores()
+            #expect(try pair.here.openStore().metadata == ["a": .int(Int64(value))])
+        }
+        try pair.close()
+    }
 }
