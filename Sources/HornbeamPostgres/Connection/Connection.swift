@@ -186,7 +186,7 @@ internal import HornbeamModel
         return unsafe PQgetResult(handle)
     }
 
-    /// How often a waiting call looks whether its task was cancelled, in milliseconds.
+    /// The time after which a waiting call checks again whether its task was cancelled, in milliseconds.
     private static let cancellationPause: Int32 = 20
     private static let encryptedPause: Int32 = 5
 
