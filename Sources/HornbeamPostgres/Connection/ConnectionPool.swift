@@ -39,7 +39,7 @@ final class ConnectionPool: Sendable {
     // MARK: Lending
 
     /// - Parameter isHeld: True if the connection is held between several calls, during which the caller may wait for others. One connection is never lent
-    ///   so.
+    ///   in this way.
     func take(until deadline: Deadline, isCancellable: Bool, isHeld: Bool = false) throws -> Connection {
         while true {
             let connection = try free(until: deadline, isCancellable, isHeld: isHeld) ?? connect(until: deadline, isCancellable, isHeld: isHeld)
