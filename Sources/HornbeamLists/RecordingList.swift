@@ -94,7 +94,7 @@ public final class RecordingList: ListView {
         self.batch = nil
     }
 
-    /// Moves a row as a user does who drags it; the data source is told afterwards by `moveRowByUser`.
+    /// Moves a row, as a user does by dragging it. Call `moveRowByUser` of the data source afterwards.
     public func dragRow(from path: IndexPath, to newPath: IndexPath) { rows.moveRow(from: path, to: newPath) }
 
     private static func text(_ path: IndexPath) -> String { path.map(String.init).joined(separator: ".") }

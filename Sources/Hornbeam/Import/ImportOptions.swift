@@ -7,7 +7,7 @@ public struct ImportOptions {
     public enum Saving: Hashable, Sendable {
         /// Once, at its end: all or nothing. After an error, the context has no changes.
         case once
-        /// After each so many rows, which limits memory. After an error, the rows saved so far stay, and the context has no changes.
+        /// Each time after this number of rows, which limits memory. After an error, the rows saved so far stay, and the context has no changes.
         case every(Int)
         /// Never: the caller saves. After an error, the changes so far remain in the context.
         case byCaller

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     /// Two errors have another outcome; the changes stay in the context too. After `durabilityLost`, it is unknown whether the save is durable until
     /// `reopenFailedStores()` is called. After `incompleteSave` (134040), the save is committed, but one of several stores could not write
     /// its part yet. The next save determines the outcome or completes the earlier save. No change is written twice. The same holds for
-    /// `storeOperationFailed` of a store on a server that stays away, whose message then says that the outcome is unknown.
+    /// `storeOperationFailed` if the server of a store cannot be reached; its message then states that the outcome is unknown.
     /// - Throws: All validation errors together (`multipleErrors` 1560 if there are several); `mergeConflict` 133020;
     ///   `constraintConflict` 133021; the errors of a custom merge policy; read failures of getters (`readFailures`); the store's error.
     public func save() throws {

@@ -20,9 +20,9 @@ final class FileEvents: Sendable {
     private static let limit: Int32 = 1000
     private static let limitWithoutEvents: Int32 = 10
 
-    /// The descriptor of inotify; −1 if the system has none to give.
+    /// The descriptor of inotify; −1 if the system could not make one.
     private let changes: Int32
-    /// A pipe to end waits. Both are −1 if the system has none to give.
+    /// A pipe to end waits. Both are −1 if the system could not make one.
     private let waking: (read: Int32, write: Int32)
     private let hasEnded = Atomic(false)
 

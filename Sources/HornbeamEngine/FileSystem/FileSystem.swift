@@ -125,7 +125,7 @@ package protocol SharedFileLock: FileLock {
     func wake()
     /// Ends the current and all later waits.
     func endWait()
-    /// Records for the people who look after a store how far this engine has read the log, and since when its oldest snapshot is not the newest state
+    /// Records for `hornbeam info` how far this engine has read the log, and since when its oldest snapshot is not the newest state
     /// (in nanoseconds of the monotonic clock; nil if there is none). Locks in memory record nothing.
     func recordProgress(_ position: UInt64, oldestSnapshot: UInt64?)
     /// The holder of the turn, as the subject of an error message.

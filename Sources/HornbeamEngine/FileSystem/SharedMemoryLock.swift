@@ -85,7 +85,7 @@ final class SharedMemoryLock: SharedFileLock {
     }
 
     func takeTurn() throws(EngineError) {
-        // A member that was released waits for nothing: its request would stay, and the members behind it would wait for ever.
+        // A released member adds no request: the request would stay, and the members behind it would wait without end.
         locks.change { [member] in if $0.members.contains(member) { $0.requests.append(member) } }
         let isTaken = locks.state.wait { [member] state -> Bool? in
             guard state.members.contains(member) else { return false }

@@ -41,7 +41,7 @@ extension PageAppender {
 
     /// Discards all records appended since the last successful sync. The appender continues in a new file.
     ///
-    /// Removes files without durable records. A file that cannot be removed is an orphan; the next opening of the store removes it.
+    /// Removes files without durable records. A file that cannot be removed is an orphan, which a later checkpoint removes.
     package func abandon() {
         state.withLock { abandon(&$0) }
     }

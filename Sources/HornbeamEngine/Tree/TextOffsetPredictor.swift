@@ -14,7 +14,7 @@ internal import Synchronization
     /// The encoded `Line`; 0 before the first text.
     private let state = Atomic<UInt64>(0)
 
-    /// Getters learn from the texts of one row in so many: where the prediction is wrong, learning takes as long as reading the text.
+    /// Getters learn from the texts of one row in this number: where the prediction is wrong, learning takes as long as reading the text.
     static let rowsPerLesson = 16
 
     /// The position of a row: the number of rows in its leaf, and about the number of rows after it minus the number before it.

@@ -136,7 +136,7 @@ public enum StoreAnswer: Sendable {
     case groups([StoreGroup])
 }
 
-/// Thrown by `save` of a querying store that does not know whether the changes were written, because its server stays away.
+/// Thrown by `save` of a querying store that does not know whether the changes were written, because it cannot reach its server.
 ///
 /// Hornbeam keeps the changes in the context, and calls `wasSaved(_:)` before the context reads or saves again. So no change is written twice.
 public struct CustomStoreDoubt: Error, Sendable {

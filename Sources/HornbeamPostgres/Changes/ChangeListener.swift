@@ -160,8 +160,8 @@ struct SaveReader: Sendable {
         return changes
     }
 
-    /// Deletes some of the oldest saves if they are older than a week. So long, a process can find out whether a save was written, and read the saves that it
-    /// has missed.
+    /// Deletes some of the oldest saves if they are older than a week. In that time a process can find out whether a save was written, and read
+    /// the saves that it has missed.
     func deleteOld(_ connection: Connection) throws(PostgresError) {
         try connection.execute(
             Statement(

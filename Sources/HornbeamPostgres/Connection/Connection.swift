@@ -25,7 +25,7 @@ internal import HornbeamModel
     /// The payload of notifications that need no answer, because the process has sent them itself.
     var ownPayload: String?
     private var ownNotificationCount = 0
-    /// After so many notifications of its own, a listener reads the table of saves again, so that the next read has few rows to skip.
+    /// The number of own notifications after which a listener reads the table of saves again, so that the next read has few rows to skip.
     private static let ownNotificationsMax = 256
 
     /// Connects and waits for the server, until the deadline.
@@ -186,7 +186,7 @@ internal import HornbeamModel
         return unsafe PQgetResult(handle)
     }
 
-    /// How often a waiting call looks whether its task was cancelled, in milliseconds.
+    /// The time after which a waiting call checks again whether its task was cancelled, in milliseconds.
     private static let cancellationPause: Int32 = 20
     private static let encryptedPause: Int32 = 5
 

@@ -39,7 +39,7 @@ final class ConnectionPool: Sendable {
     // MARK: Lending
 
     /// - Parameter isHeld: True if the connection is held between several calls, during which the caller may wait for others. One connection is never lent
-    ///   so.
+    ///   in this way.
     func take(until deadline: Deadline, isCancellable: Bool, isHeld: Bool = false) throws -> Connection {
         while true {
             let connection = try free(until: deadline, isCancellable, isHeld: isHeld) ?? connect(until: deadline, isCancellable, isHeld: isHeld)
@@ -69,7 +69,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// How often a waiting call looks whether its task was cancelled, in milliseconds.
+    /// The time after which a waiting call checks again whether its task was cancelled, in milliseconds.
     private static let pause = 20
 
     private var noneFree: HornbeamError {
@@ -79,7 +79,7 @@ final class ConnectionPool: Sendable {
                 + "larger connectionsMax.")
     }
 
-    /// Makes a connection. Nil if the server is away now, and the deadline is not over. Waits then for a moment.
+    /// Makes a connection. Nil, after a short wait, if the server cannot be reached now and the deadline is not over.
     private func connect(until deadline: Deadline, _ isCancellable: Bool, isHeld: Bool) throws -> Connection? {
         let prepare = preparation.withLock { $0 }
         do {

@@ -15,7 +15,7 @@ struct PreparedStatements {
         case prepared(String)
     }
 
-    /// When a connection has seen so many texts, it forgets those that were used once.
+    /// The number of texts after which a connection drops those that were used once.
     private static let textsMax = 256
     /// The number of statements that a connection prepares. The others are sent with their texts.
     private static let preparedMax = 128

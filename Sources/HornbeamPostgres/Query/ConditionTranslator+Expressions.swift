@@ -21,7 +21,7 @@ struct SQLOperand {
 // Comparisons of two expressions.
 
 extension ConditionTranslator {
-    /// Nil if SQL cannot say the same.
+    /// Nil if SQL has no equivalent condition.
     mutating func comparison(_ comparison: StoreExpressionComparison) -> String? {
         if let simple = withConstant(comparison) { return self.comparison(simple.comparison, in: simple.scope) }
         if [comparison.left, comparison.right].contains(.constant(.null)), comparison.comparator.sign != nil, comparison.comparator != .equal { return "FALSE" }

@@ -31,7 +31,7 @@ struct ConditionTranslator {
         return "\(letter)\(aliasCount)"
     }
 
-    /// Nil if SQL cannot say the same.
+    /// Nil if SQL has no equivalent condition.
     mutating func exact(_ condition: StoreCondition, isNegated: Bool = false) -> String? {
         switch condition {
         case .constant(let value): return value ? "TRUE" : "FALSE"

@@ -40,7 +40,7 @@ extension PostgresStore {
     ///
     /// - Parameter run: Runs the transaction, which records the token.
     /// - Parameter isSaved: The result of the transaction with a token; nil if it was not and never will be committed.
-    /// - Throws: `CustomStoreDoubt` if the server stays away after the transaction was sent.
+    /// - Throws: `CustomStoreDoubt` if the server cannot be reached after the transaction was sent.
     func repeating<R>(_ run: (UUID, Deadline) throws -> R, isSaved: (UUID, Deadline) throws -> R?) throws -> R {
         let deadline = pool.options.deadline
         var attempt = 1

@@ -51,7 +51,7 @@ struct SaveReferences {
         }
     }
 
-    /// An error names at most so many objects of a relationship.
+    /// The largest number of objects of one relationship that an error names.
     private static let reportedMax = 100
 }
 #endif

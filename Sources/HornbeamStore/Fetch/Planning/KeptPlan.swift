@@ -10,9 +10,9 @@ internal import Synchronization
 /// results. It does not count entries and does not look at other indexes. Only plans that read few rows are kept. If a request would read many
 /// more rows than the first one of its shape, it is planned again.
 final class KeptPlan: Sendable {
-    /// A plan is kept if it reads at most so many entries.
+    /// A plan that reads more entries is not kept.
     private static let entriesMax = 256
-    /// A bound plan may read so many entries in any case.
+    /// The number of entries that each bound plan may read.
     private static let entriesAlways = 64
 
     enum Path {
