@@ -36,6 +36,7 @@ final class ScheduledTrial: Sendable {
                 try abortChanges(engine)
                 try commit(engine, .full)
             case .checkpoint(let count): for _ in 0..<count { try engine.checkpoint() }
+            case .compactor: try engine.compact()
             case .upkeep(let count): for _ in 0..<count { engine.maintain() }
             case .reader(let count): try read(engine, count)
             case .closer: try engine.close()

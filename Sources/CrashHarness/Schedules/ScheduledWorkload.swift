@@ -10,6 +10,8 @@ struct ScheduledWorkload: CustomStringConvertible {
         /// Changes rows in a transaction and aborts it, then commits another one.
         case waverer
         case checkpoint(Int)
+        /// Compacts the store, with checkpoints that follow each other without a commit between them.
+        case compactor
         /// Runs the work of the background thread.
         case upkeep(Int)
         /// Opens this number of snapshots and reads each twice.
@@ -22,6 +24,7 @@ struct ScheduledWorkload: CustomStringConvertible {
             case .writer(_, let isLazy): isLazy ? "lazy writer" : "writer"
             case .waverer: "waverer"
             case .checkpoint: "checkpoint"
+            case .compactor: "compactor"
             case .upkeep: "upkeep"
             case .reader: "reader"
             case .closer: "closer"
@@ -37,7 +40,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         var times: Int {
             switch self {
             case .writer(let count, _), .checkpoint(let count), .upkeep(let count), .reader(let count): count
-            case .waverer, .closer: 1
+            case .waverer, .compactor, .closer: 1
             }
         }
     }
@@ -92,7 +95,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         func times() -> Int { isTiny ? 1 : Int.random(in: 1...2, using: &random) }
         func writer() -> Role { .writer(times(), isLazy: Int.random(in: 0..<3, using: &random) == 0) }
         let second: [Role] = [
-            writer(), .waverer, .checkpoint(times()), .upkeep(times()), .reader(times()), .closer,
+            writer(), .waverer, .checkpoint(times()), .compactor, .upkeep(times()), .reader(times()), .closer,
         ]
         if isTiny { return [writer(), second.randomElement(using: &random)!] }
         var roles = [writer(), second.randomElement(using: &random)!, .reader(times())]

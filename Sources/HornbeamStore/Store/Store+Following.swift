@@ -27,7 +27,7 @@ extension Store {
     }
 
     /// Publishes that anything may have changed, so that contexts compare all their objects.
-    private func publishUnknownChange(_ transaction: UInt64) {
+    func publishUnknownChange(_ transaction: UInt64) {
         var change = StoreChange()
         change.transaction = transaction
         change.isUnknown = true

@@ -31,13 +31,8 @@ extension Store {
             setLastReadable(LastReadableVersion(snapshot: shown, error: error))
             throw error
         }
-        cacheMetadata(try snapshot.metadata())
-        if try !publishHistory(after: known) {
-            var change = StoreChange()
-            change.transaction = snapshot.transaction.rawValue
-            change.isUnknown = true
-            publisher.publish(change)
-        }
+        try cacheMetadata(of: snapshot)
+        if try !publishHistory(after: known) { publishUnknownChange(snapshot.transaction.rawValue) }
         return true
     }
 

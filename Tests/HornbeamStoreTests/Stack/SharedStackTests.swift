@@ -216,7 +216,7 @@ import Testing
         let observation = reader.observe { change in seen.withLock { $0.append(change) } }
         var commits: [UInt64] = []
         for fails in [true, false] {
-            try Self.save(writer, "b")
+            try Self.save(writer, "commit \(commits.count)")
             commits.append(writer.engine.latest.rawValue)
             try writer.engine.checkpoint()
             if fails { faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, after: calls, isSticky: true)) }
