@@ -144,7 +144,9 @@ public final class PostgresStore: QueryingStore, MigratingStore {
                 try $0.execute(Statement("SELECT nextval($1::regclass) FROM generate_series(1, $2::int)", [sequence, String(places.count)]))
             }
             for (row, place) in places.enumerated() {
-                keys[place] = layout.outer(CustomStoreKey(name, found[row, 0].flatMap(UInt64.init) ?? 0)).key
+                let number = found.integer(row, 0) ?? 0
+                try layout.requireKey(number, of: name, in: "The sequence \(sequence)")
+                keys[place] = layout.outer(CustomStoreKey(name, UInt64(number))).key
             }
         }
         return keys

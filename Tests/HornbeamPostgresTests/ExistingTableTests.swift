@@ -224,6 +224,41 @@ import Testing
         try container.close()
     }
 
+    @Test("a row of an existing table whose key is too large is reported, and no other row is changed")
+    func largeKeys() throws {
+        let far = "INSERT INTO books (id, title) OVERRIDING SYSTEM VALUE VALUES (1099511627777, 'Far');"
+        let schema = try schema(Self.tables + far)
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let error = hornbeamError {
+            for book in try objects(context, "Book", "title == 'Far'", by: "title") { try book.setValue("Moved", forKey: "title") }
+            try context.save()
+        }
+        #expect(error?.code == .storeOperationFailed, "\(error?.message ?? "")")
+        var update = BatchUpdateRequest(entityName: "Book", predicate: try FetchPredicate(format: "title == 'Far'"))
+        update.set("title", to: "Moved")
+        #expect(hornbeamError { _ = try container.newContext().execute(update) }?.code == .storeOperationFailed)
+        #expect(try rows(schema, "SELECT title FROM books WHERE id IN (1, 1099511627777) ORDER BY id") == ["First", "Far"])
+        try PostgresServer.sql("SELECT setval(pg_get_serial_sequence('\"\(schema)\".books', 'id'), 1099511627780)")
+        let saving = container.newContext()
+        let refused = hornbeamError {
+            try saving.insert(entityNamed: "Book").setValue("New", forKey: "title")
+            try saving.save()
+        }
+        #expect(refused?.code == .storeOperationFailed, "\(refused?.message ?? "")")
+        try container.close()
+    }
+
+    @Test("a reference that no row can have is reported", arguments: [-1, 0])
+    func impossibleReferences(author: Int) throws {
+        let schema = try schema(
+            Self.tables + "ALTER TABLE books DROP CONSTRAINT books_author_id_fkey; UPDATE books SET author_id = \(author) WHERE id = 3;")
+        let container = try PostgresServer.container(schema, Self.model())
+        let error = hornbeamError { _ = try objects(container.newContext(), "Book", by: "title") }
+        #expect(error?.code == .storeOperationFailed && error?.message.contains("author_id") == true, "\(error?.message ?? "")")
+        try container.close()
+    }
+
     @Test(
         "a table that does not fit is refused with the difference, and nothing is created",
         arguments: [

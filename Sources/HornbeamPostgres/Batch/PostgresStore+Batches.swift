@@ -74,8 +74,10 @@ private struct BatchStatement {
         parameters = select.parameters
         let table = reader.table
         self.table = table
+        // A key that is too large ends the statement with a division by zero. Hornbeam then reads the row, and reports it.
+        let keyTest = table.isMapped ? " AND 1 / (b.\(table.id) BETWEEN 1 AND \(StoreLayout.rowKeyMax))::int = 1" : ""
         let found = """
-            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) \
+            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f"))\(keyTest) \
             RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity
             """
         guard case .update(let assignments) = batch.action else {
