@@ -259,6 +259,37 @@ import Testing
         try container.close()
     }
 
+    @Test("a time without a time zone is UTC, whatever zone the session has")
+    func timesWithoutTimeZone() throws {
+        func model(_ type: String) throws -> ManagedObjectModel {
+            try ManagedObjectModel {
+                Entity("Event", userInfo: ["postgres.table": "events"]) {
+                    Attribute("seen", .date, optional: true, unique: true).adding(userInfo: ["postgres.type": type])
+                }
+            }
+        }
+        let schema = try schema("CREATE TABLE events (id bigserial PRIMARY KEY, seen timestamp UNIQUE, _version bigint NOT NULL DEFAULT 1);")
+        #expect(hornbeamError { _ = try PostgresServer.container(schema, model("timestamptz")) }?.code == .modelMismatch)
+        let description = PersistentStoreDescription.postgres(
+            (PostgresServer.connection ?? "") + " options='-c TimeZone=UTC-9'", schema: schema, connectionsMax: 3)
+        let container = try PostgresServer.container(description, model("timestamp"))
+        let context = container.newContext()
+        let time = { (seconds: Double) in PropertyValue.date(Date(timeIntervalSinceReferenceDate: seconds)) }
+        let event = try context.make("Event", ["seen": time(1)])
+        try context.save()
+        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:01"])
+        try event.setValue(time(2), forKey: "seen")
+        try context.save()
+        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:02"])
+        try context.make("Event", ["seen": time(2)])
+        #expect(hornbeamError { try context.save() }?.code == .constraintConflict)
+        var update = BatchUpdateRequest(entityName: "Event")
+        update.set("seen", to: time(3))
+        #expect(try container.newContext().execute(update).count == 1)
+        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:03"])
+        try container.close()
+    }
+
     @Test(
         "a table that does not fit is refused with the difference, and nothing is created",
         arguments: [
