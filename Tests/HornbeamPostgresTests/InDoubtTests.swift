@@ -56,6 +56,26 @@ import Testing
         #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name").count == 3)
     }
 
+    /// The question used to be reported as an error of the save, which the app then repeated with new keys.
+    @Test("a save whose question for its outcome is refused is in doubt, and written once")
+    func refusedQuestions() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        // Another process seems to have migrated the tables while this one has no connection.
+        proxy.beforeMessage(1) {
+            do { try PostgresServer.run("UPDATE \"\(schema)\"._hornbeam SET value = value || 'x' WHERE name = 'model'") } catch { Issue.record(error) }
+        }
+        proxy.closeAtMessage(1, .fromServer)
+        let error = hornbeamError { try context.save() }
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        try PostgresServer.run("UPDATE \"\(schema)\"._hornbeam SET value = left(value, -1) WHERE name = 'model'")
+        try context.save()
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        try container.close()
+    }
+
     @Test("a batch whose answer is lost is executed once", arguments: SocketProxy.Direction.allCases)
     func batches(direction: SocketProxy.Direction) throws {
         let schema = PostgresServer.freshSchema()

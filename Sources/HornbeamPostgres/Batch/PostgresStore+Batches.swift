@@ -27,7 +27,8 @@ extension PostgresStore {
         } catch is CustomStoreDoubt {
             throw HornbeamError(
                 .storeOperationFailed,
-                "The PostgreSQL server is away, and whether it has executed the batch is unknown. Look at the objects before you execute the batch again.")
+                "The PostgreSQL server cannot be asked whether it has executed the batch, so this is unknown. Look at the objects before you execute "
+                    + "the batch again.")
         }
     }
 
