@@ -93,6 +93,30 @@ import Testing
         #expect(try author.value(forKey: "born") == 1901)
     }
 
+    @Test("a batch that was executed before the server went away says so")
+    func executedBatches() throws {
+        let schema = PostgresServer.freshSchema()
+        let proxy = try SocketProxy(server: PostgresServer.folder)
+        // Without notifications, the second message is the read of the changed rows.
+        let container = try PostgresServer.container(
+            .postgres(
+                "host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2, connectionTimeout: .milliseconds(400),
+                pollInterval: .seconds(600)))
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 1900])
+        try context.save()
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(2, .toServer)
+        let error = hornbeamError { _ = try container.newContext().execute(request) }
+        #expect(try count(schema, "born = 1901") == "1")
+        #expect(error?.message.contains("executed the batch") == true, "\(error?.message ?? "")")
+        proxy.setAway(nil)
+        #expect(try container.newContext().all("Author", by: "name", "born == 1901").map(\.objectID) == [author.objectID])
+        try container.close()
+    }
+
     @Test func aBatchWhoseServerStaysAwayIsReported() throws {
         let schema = PostgresServer.freshSchema()
         let (proxy, container, _, _) = try filled(schema)
