@@ -224,6 +224,31 @@ import Testing
         try container.close()
     }
 
+    @Test("an object equals no object of another table with the same key")
+    func referencesOfOtherTables() throws {
+        let schema = try schema()
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let bob = try #require(objects(context, "Author", "name == 'Bob'", by: "name").first)
+        // Book 1 and tag 1; the other author is 1 too.
+        let first = try #require(objects(context, "Book", "title == 'First'", by: "title").first)
+        let tag = try context.make("Tag", ["label": "one"])
+        try context.save()
+        func names(_ format: String, _ arguments: any PredicateArgument...) throws -> [PropertyValue] {
+            let predicate = try FetchPredicate(format: format, arguments: arguments)
+            let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: predicate, sortedBy: [FetchSort("name")])
+            return try container.newContext().fetch(request).map { try $0.value(forKey: "name") }
+        }
+        #expect(try names("SELF IN %@", [bob, first, tag]) == ["Bob"])
+        #expect(try names("SELF == %@", first.objectID) == [])
+        #expect(try names("ANY books == %@", tag.objectID) == [])
+        #expect(try names("ANY books == %@", first.objectID) == ["Ann"])
+        let delete = BatchDeleteRequest(entityName: "Author", predicate: try FetchPredicate(format: "SELF == %@", first.objectID))
+        #expect(try container.newContext().execute(delete).count == 0)
+        #expect(try rows(schema, "SELECT count(*) FROM authors") == ["2"])
+        try container.close()
+    }
+
     @Test("a row of an existing table whose key is too large is reported, and no other row is changed")
     func largeKeys() throws {
         let far = "INSERT INTO books (id, title) OVERRIDING SYSTEM VALUE VALUES (1099511627777, 'Far');"

@@ -161,11 +161,17 @@ struct ConditionTranslator {
         return "\(sql) \(sign) \(parameters.add(constant, as: type))"
     }
 
-    /// A comparison of a reference with an object. Keys are unique in the store, so the entity need not be compared.
+    /// A comparison of a reference with an object. Keys are unique in a table, so the entity need not be compared with those of the same table.
     private mutating func reference(_ value: QueryValue, _ comparator: StoreComparison.Operator, _ id: ManagedObjectID) -> String? {
         guard comparator == .equal, value.property?.isAttribute != true, !id.isTemporaryID else { return nil }
-        guard id.storeIdentifier == layout.identifier else { return "FALSE" }
+        guard id.storeIdentifier == layout.identifier, shareTable(value.objectEntity, id.entityName) else { return "FALSE" }
         return "\(value.sql) = \(parameters.add(String(layout.inner(id.customKey).key), as: "bigint"))"
+    }
+
+    /// False if objects of two entities are in different tables, so that none of them are equal. Rows of existing tables can have the same keys.
+    func shareTable(_ first: String?, _ second: String?) -> Bool {
+        guard layout.hasMappedTables, let first, let second, let table = try? layout.table(of: first) else { return true }
+        return (try? layout.table(of: second).name) == table.name
     }
 }
 
