@@ -76,6 +76,23 @@ import Testing
         try container.close()
     }
 
+    @Test("a fetch with prefetching finds out the outcome of a save in doubt")
+    func prefetchingInDoubt() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        proxy.setAway(nil)
+        var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        request.relationshipKeyPathsForPrefetching = ["works"]
+        #expect(try context.fetch(request).count == 1)
+        #expect(!context.hasChanges)
+        try container.close()
+    }
+
     @Test("a batch whose answer is lost is executed once", arguments: SocketProxy.Direction.allCases)
     func batches(direction: SocketProxy.Direction) throws {
         let schema = PostgresServer.freshSchema()
