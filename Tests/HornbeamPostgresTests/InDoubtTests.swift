@@ -110,6 +110,22 @@ import Testing
         #expect(try author.value(forKey: "born") == 1901)
     }
 
+    @Test("the error of a batch insert with an unknown outcome does not tell to repeat it")
+    func batchInserts() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, _, _) = try filled(schema)
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        let request = BatchInsertRequest(entityName: "Tag", objects: [["label": "t"]])
+        let error = hornbeamError { _ = try container.newContext().execute(request) }
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("Look at the objects before you repeat a batch") == true)
+        proxy.setAway(nil)
+        try container.close()
+    }
+
     @Test("a batch that was executed before the server went away says so")
     func executedBatches() throws {
         let schema = PostgresServer.freshSchema()

@@ -68,8 +68,8 @@ extension PostgresStore {
         let reason = (error as? PostgresError).map { ": \($0.message)" } ?? ""
         return HornbeamError(
             .storeOperationFailed,
-            "The PostgreSQL server cannot be asked whether it has written the changes, so this is unknown\(reason). A save of the same context first "
-                + "finds it out, and writes no change twice. Save again when the server is there.",
+            "The PostgreSQL server cannot be asked whether it has written the changes, so this is unknown\(reason). A context that saves again first "
+                + "finds it out, and writes no change twice. Look at the objects before you repeat a batch.",
             cause: (error as? HornbeamError)?.message)
     }
 
