@@ -105,7 +105,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
             pool.close()
             throw error
         }
-        let lock = ModelLock(layout, schema, recordsHistory: opened.recordsHistory)
+        let lock = ModelLock(layout, schema, recordsHistory: opened.recordsHistory, identifier: opened.identifier)
         let options = pool.options
         pool.preparation.withLock { preparation in
             preparation = { connection in

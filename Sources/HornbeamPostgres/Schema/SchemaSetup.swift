@@ -151,9 +151,12 @@ struct ModelLock: Sendable {
     private let schemaName: String
     /// True if the store records history; nil if it is not known.
     private let recordsHistory: Bool?
+    /// The identity of the store; nil if it is not known.
+    private let identifier: UUID?
 
-    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil) {
+    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil, identifier: UUID? = nil) {
         self.recordsHistory = recordsHistory
+        self.identifier = identifier
         self.layout = layout
         self.schemaName = schemaName
     }
@@ -178,12 +181,19 @@ struct ModelLock: Sendable {
 
     /// Takes the lock for a new connection of an open store.
     ///
-    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history.
+    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history, or has destroyed
+    ///   the store and made it again.
     func takeShared(_ connection: Connection) throws {
         let found = try connection.execute(all: [
             shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'"),
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries]),
+            Statement("SELECT value FROM \(layout.settings) WHERE name = 'identifier'"),
         ])
+        if let identifier, found[3].value.flatMap(UUID.init(uuidString:)) != identifier {
+            throw HornbeamError(
+                .storeInUse,
+                "While this process had no connection, the store in the schema “\(schemaName)” was destroyed and made again. Open the store again.")
+        }
         if let recordsHistory, (found[2].value == "t") != recordsHistory {
             throw HornbeamError(
                 .storeInUse,
