@@ -224,6 +224,28 @@ import Testing
         try container.close()
     }
 
+    @Test(
+        "a model that names a column or a table twice is refused",
+        arguments: [
+            ("Book", "authorID", "author_id", "another property"), ("Book", "number", "id", "the key"), ("Other", "title", "title", "two entities"),
+        ])
+    func tablesAndColumnsAreMappedOnce(entity: String, attribute: String, column: String, message: String) throws {
+        var definition = try Self.model().entities.map(\.definition)
+        let books = try #require(definition.firstIndex { $0.name == "Book" })
+        var added = AttributeDescription(attribute, .integer64, optional: true)
+        added.userInfo["postgres.column"] = column
+        if entity == "Book" {
+            definition[books].attributes.append(added)
+        } else {
+            var other = Entity(entity, attributes: [added], relationships: [])
+            other.userInfo["postgres.table"] = "books"
+            definition.append(other)
+        }
+        let model = try ManagedObjectModel(entities: definition)
+        let error = hornbeamError { _ = try PostgresServer.container(schema(), model) }
+        #expect(error?.code == .modelMismatch && error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
     @Test("an object equals no object of another table with the same key")
     func referencesOfOtherTables() throws {
         let schema = try schema()
