@@ -35,9 +35,10 @@ extension PostgresStore {
     private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws -> StoreBatchAnswer? {
         let notifications = pool.options.pollInterval == nil ? [layout.notification(nil)] : []
         let results = try pool.withConnection(until: deadline, isCancellable: true) { connection in
-            try connection.execute(all: [Statement("BEGIN"), try statement.statement(token, source), Statement("COMMIT")], then: notifications)
+            try connection.execute(
+                all: [Statement("BEGIN"), pool.options.lockLimit, try statement.statement(token, source), Statement("COMMIT")], then: notifications)
         }
-        return Self.answer(results[1])
+        return Self.answer(results[2])
     }
 
     private func committed(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> StoreBatchAnswer? {

@@ -78,11 +78,12 @@ extension PostgresStore {
     private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
         try pool.withConnection(until: deadline) { connection in
             var rest = statements.references + [statements.record(token, source: source)] + statements.writes + [Statement("COMMIT")]
+            let beginning = [Statement("BEGIN"), pool.options.lockLimit]
             if statements.locks.isEmpty {
-                rest.insert(Statement("BEGIN"), at: 0)
+                rest = beginning + rest
             } else {
-                let locked = try connection.execute(all: [Statement("BEGIN")] + statements.locks.map(\.statement))
-                let conflict = try statements.conflict(Array(locked.dropFirst())) { keys in
+                let locked = try connection.execute(all: beginning + statements.locks.map(\.statement))
+                let conflict = try statements.conflict(Array(locked.dropFirst(beginning.count))) { keys in
                     try StoreReader(layout, connection).rows(of: keys)
                 }
                 if let conflict { throw conflict }
