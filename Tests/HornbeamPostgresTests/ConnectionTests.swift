@@ -87,6 +87,18 @@ import Testing
         #expect(try container.newContext().all("Author", by: "name").isEmpty)
     }
 
+    @Test("a store whose opening failed can be opened again")
+    func openingAgain() throws {
+        let (schema, role) = (PostgresServer.freshSchema(), "r" + UUID().uuidString.prefix(8).lowercased())
+        // The connection that waits for notifications is the second one.
+        try PostgresServer.run("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO \(role)")
+        let description = PersistentStoreDescription.postgres(
+            "host=\(PostgresServer.folder) user=\(role) dbname=postgres", schema: schema, connectionTimeout: .milliseconds(300))
+        #expect(hornbeamError { _ = try PostgresServer.container(description) } != nil)
+        try PostgresServer.run("ALTER ROLE \(role) CONNECTION LIMIT -1")
+        try PostgresServer.container(description).close()
+    }
+
     private enum Work: CaseIterable { case background, actor, asynchronous, batch }
 
     @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(2)), arguments: Work.allCases)

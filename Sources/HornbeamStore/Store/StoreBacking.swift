@@ -175,10 +175,16 @@ extension Store {
         options.backing = backing
         // The cache is not the history of the custom store.
         options.history = nil
-        let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
-        try store.observeExternalChanges()
-        if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
-        return store
+        do {
+            let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
+            try store.observeExternalChanges()
+            if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
+            return store
+        } catch {
+            // It was opened, and no container would close it.
+            _ = try? backing.call { try $0.close() }
+            throw error
+        }
     }
 
     /// True when the custom store may have rows that are not cached.
