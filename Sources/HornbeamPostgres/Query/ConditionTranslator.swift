@@ -108,21 +108,6 @@ struct ConditionTranslator {
         }
     }
 
-    private mutating func membership(_ value: QueryValue, _ comparison: StoreComparison) -> String? {
-        let members: [PropertyValue]
-        switch comparison.value {
-        case .array(let values): members = values
-        case .set(let values): members = values.sorted { $0.sortOrder(to: $1) == .less }
-        default: return nil
-        }
-        var tests: [String] = []
-        for member in members {
-            guard let test = member.isNull ? "\(value.sql) IS NULL" : test(value, .equal, member, comparison.options) else { return nil }
-            tests.append(test)
-        }
-        return tests.isEmpty ? "FALSE" : "(" + tests.joined(separator: " OR ") + ")"
-    }
-
     /// `ANY works.title == 'x'` over one or more to-many relationships.
     private mutating func quantified(_ comparison: StoreComparison, in scope: Int) -> String? {
         guard let (path, rest) = divided(comparison.path, in: scope), let members = members(path, in: scope) else { return nil }
@@ -135,7 +120,7 @@ struct ConditionTranslator {
     }
 
     /// A comparison of a column with a constant that is not nil.
-    private mutating func test(
+    mutating func test(
         _ value: QueryValue, _ comparator: StoreComparison.Operator, _ constant: PropertyValue, _ options: FetchPredicate.Options
     ) -> String? {
         switch (value.type, constant) {
