@@ -97,8 +97,13 @@ package final class StoreBacking: Sendable {
     }
 
     /// Runs a save. No rows are read into the cache meanwhile.
+    ///
+    /// - Throws: `unsupportedRequest` in the reads of a fetch for which saves wait.
     func saving<Result>(_ body: () throws -> Result) throws -> Result {
-        try turn.withLock {
+        if let state = oneState.current, state.saveCount == nil {
+            throw HornbeamError(.unsupportedRequest, "A fetch with prefetching runs code of the app that saves. Save after the fetch has returned.")
+        }
+        return try turn.withLock {
             defer { saveCount.add(1, ordering: .releasing) }
             return try body()
         }
