@@ -31,6 +31,22 @@ import Testing
         #expect(exactCount > 80, "seed \(seed): the server decides \(exactCount) of 150 requests")
     }
 
+    @Test(
+        "a question mark of LIKE stands for one of the characters that are stored in another form",
+        arguments: ["\u{0}\u{2}", "\u{1}\u{0}", "\u{0}\u{1}", "\u{0}\u{0}"])
+    func likeWithStoredForms(middle: String) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        try context.make("Author", ["name": .string("z\(middle)y")])
+        try context.save()
+        let reader = container.newContext()
+        for (pattern, count) in [("z?y", 0), ("z??y", 1), ("z???y", 0)] {
+            #expect(try reader.all("Author", by: "name", "name LIKE '\(pattern)'").count == count, "\(pattern)")
+        }
+        try container.close()
+    }
+
     /// A statement has 65,535 parameters at most.
     @Test("IN can have more members than a statement has parameters")
     func longLists() throws {
