@@ -32,6 +32,17 @@ import Testing
         return picture
     }
 
+    @Test("the error of a text that is too long for an index names the index")
+    func longTextsInIndexes() throws {
+        let container = try PostgresServer.container()
+        let context = container.newContext()
+        // The name is unique.
+        try context.make("Author", ["name": .string((0 ..< 300).map { _ in UUID().uuidString }.joined())])
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .storeOperationFailed && error?.message.contains("too long for the index “Author_name_key”") == true, "\(error?.message ?? "")")
+        try container.close()
+    }
+
     @Test("a store that was destroyed and made again while this process had no connection is not taken for the old one")
     func storesThatWereMadeAgain() throws {
         let schema = PostgresServer.freshSchema()
