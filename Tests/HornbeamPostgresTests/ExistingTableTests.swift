@@ -175,6 +175,25 @@ import Testing
         #expect(tables == ["authors", "book_genres", "books", "genres"])
     }
 
+    @Test("a destroyed store leaves an existing table whose name is like those of its own tables")
+    func similarNamesAreNotDestroyed() throws {
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "_hornbeam_notes"]) { Attribute("text", .string, optional: true) }
+        }
+        let schema = try schema(
+            """
+            CREATE TABLE _hornbeam_notes (id bigserial PRIMARY KEY, text text, _version bigint NOT NULL DEFAULT 1);
+            INSERT INTO _hornbeam_notes (text) VALUES ('kept');
+            """)
+        let description = PostgresServer.description(schema)
+        let container = try PostgresServer.container(description, model)
+        #expect(try objects(container.newContext(), "Note", by: "text").count == 1)
+        try container.close()
+        try container.persistentStoreCoordinator.destroyPersistentStore(description)
+        #expect(try rows(schema, "SELECT text FROM _hornbeam_notes") == ["kept"])
+        #expect(try rows(schema, "SELECT tablename FROM pg_tables WHERE schemaname = '\(schema)'") == ["_hornbeam_notes"])
+    }
+
     @Test("changes of other programs count if a trigger counts versions; the store adds it only when asked")
     func versionsAreAdded() throws {
         let old = Self.tables.replacingOccurrences(of: ", _version bigint NOT NULL DEFAULT 1", with: "")
