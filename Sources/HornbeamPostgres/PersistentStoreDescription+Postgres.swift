@@ -9,11 +9,13 @@ extension PersistentStoreDescription {
     /// let shop = try await PersistentContainer.open(.postgres("postgresql:///shop"), for: Author.self, Book.self)
     /// ```
     /// - Parameters:
-    ///   - connection: libpq's connection string or URI. Its parts, such as a password, never appear in errors or in the description's URL.
+    ///   - connection: libpq's connection string or URI. A password in it never appears in errors, which can name the host, the
+    ///     database and the user. None of its parts is in the description's URL.
     ///   - schema: The schema with the tables. It is created if it does not exist.
     ///   - connectionsMax: The maximum number of connections, at least 2, without the one that waits for notifications. A call that finds none free waits.
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
-    ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
+    ///   - connectionTimeout: The longest time for which a call waits for a free connection or, if it writes, for a lock (then it throws `busy`), and for a
+    ///     server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
     ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
     ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.

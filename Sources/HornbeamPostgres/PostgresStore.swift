@@ -35,7 +35,8 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     ///   - schema: The schema with the tables. It is created if it does not exist.
     ///   - connectionsMax: The maximum number of connections, at least 2, without the one that waits for notifications. A call that finds none free waits.
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
-    ///   - connectionTimeout: The longest time for which a call waits for a free connection (then it throws `busy`), and for a server that restarts.
+    ///   - connectionTimeout: The longest time for which a call waits for a free connection or, if it writes, for a lock (then it throws `busy`), and for a
+    ///     server that restarts.
     ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
     ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
     ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
@@ -105,11 +106,11 @@ public final class PostgresStore: QueryingStore, MigratingStore {
             pool.close()
             throw error
         }
-        let lock = ModelLock(layout, schema, recordsHistory: opened.recordsHistory)
+        let lock = ModelLock(layout, schema, recordsHistory: opened.recordsHistory, identifier: opened.identifier)
         let options = pool.options
         pool.preparation.withLock { preparation in
             preparation = { connection in
-                try lock.takeShared(connection)
+                try lock.takeShared(connection, limit: options.lockMilliseconds)
                 try options.limitStatements(connection)
             }
         }
@@ -144,7 +145,9 @@ public final class PostgresStore: QueryingStore, MigratingStore {
                 try $0.execute(Statement("SELECT nextval($1::regclass) FROM generate_series(1, $2::int)", [sequence, String(places.count)]))
             }
             for (row, place) in places.enumerated() {
-                keys[place] = layout.outer(CustomStoreKey(name, found[row, 0].flatMap(UInt64.init) ?? 0)).key
+                let number = found.integer(row, 0) ?? 0
+                try layout.requireKey(number, of: name, in: "The sequence \(sequence)")
+                keys[place] = layout.outer(CustomStoreKey(name, UInt64(number))).key
             }
         }
         return keys

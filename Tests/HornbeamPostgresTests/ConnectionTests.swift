@@ -56,6 +56,49 @@ import Testing
         #expect(error?.message.contains("statementTimeout") == true, "\(error?.message ?? "")")
     }
 
+    @Test(.timeLimit(.minutes(1))) func aSaveWaitsALimitedTimeForARow() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try opened(schema, "waiting", connectionTimeout: .milliseconds(500))
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a"])
+        try context.save()
+        let other = try PostgresServer.holding("UPDATE \"\(schema)\".\"Author\" SET born = 1")
+        defer { other.terminate() }
+        try author.setValue(2, forKey: "born")
+        #expect(hornbeamError { try context.save() }?.code == .busy)
+        #expect(context.hasChanges)
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.set("born", to: 3)
+        #expect(hornbeamError { _ = try container.newContext().execute(request) }?.code == .busy)
+        other.terminate()
+        try context.save()
+        #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".\"Author\"") == "2")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aNewConnectionWaitsALimitedTimeForAMigration() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try opened(schema, "migrating", connectionTimeout: .milliseconds(300))
+        try PostgresServer.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'migrating'")
+        let migration = try PostgresServer.holding("SELECT pg_advisory_lock(hashtextextended('hornbeam model \(schema)', 0))")
+        defer { migration.terminate() }
+        let error = hornbeamError { _ = try container.newContext().all("Author", by: "name") }
+        #expect(error?.code == .busy && error?.message.contains("migrates") == true, "\(error?.message ?? "")")
+        migration.terminate()
+        #expect(try container.newContext().all("Author", by: "name").isEmpty)
+    }
+
+    @Test("a store whose opening failed can be opened again")
+    func openingAgain() throws {
+        let (schema, role) = (PostgresServer.freshSchema(), "r" + UUID().uuidString.prefix(8).lowercased())
+        // The connection that waits for notifications is the second one.
+        try PostgresServer.run("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO \(role)")
+        let description = PersistentStoreDescription.postgres(
+            "host=\(PostgresServer.folder) user=\(role) dbname=postgres", schema: schema, connectionTimeout: .milliseconds(300))
+        #expect(hornbeamError { _ = try PostgresServer.container(description) } != nil)
+        try PostgresServer.run("ALTER ROLE \(role) CONNECTION LIMIT -1")
+        try PostgresServer.container(description).close()
+    }
+
     private enum Work: CaseIterable { case background, actor, asynchronous, batch }
 
     @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(2)), arguments: Work.allCases)

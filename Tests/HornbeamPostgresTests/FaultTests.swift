@@ -4,7 +4,7 @@ import Hornbeam
 import HornbeamPostgres
 import Testing
 
-/// Faults of the server that are not those of a connection: a full disk, deadlocks.
+/// Faults of the server that are not those of a connection: a full disk, deadlocks, another store in place of the open one.
 @Suite(.enabled(if: PostgresServer.isThere)) struct FaultTests {
     /// A tablespace of a few megabytes, which `Scripts/with-postgres` makes if it may mount file systems.
     private static let smallTablespace = ProcessInfo.processInfo.environment["HORNBEAM_POSTGRES_SMALL"]
@@ -30,6 +30,37 @@ import Testing
         try picture.setValue(.string(name), forKey: "name")
         try picture.setValue(.data(data), forKey: "bytes")
         return picture
+    }
+
+    @Test("the error of a text that is too long for an index names the index")
+    func longTextsInIndexes() throws {
+        let container = try PostgresServer.container()
+        let context = container.newContext()
+        // The name is unique.
+        try context.make("Author", ["name": .string((0 ..< 300).map { _ in UUID().uuidString }.joined())])
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .storeOperationFailed && error?.message.contains("too long for the index “Author_name_key”") == true, "\(error?.message ?? "")")
+        try container.close()
+    }
+
+    @Test("a store that was destroyed and made again while this process had no connection is not taken for the old one")
+    func storesThatWereMadeAgain() throws {
+        let schema = PostgresServer.freshSchema()
+        let application = "old-\(schema.suffix(8))"
+        let container = try PostgresServer.container(PostgresServer.description(schema, application: application))
+        let context = container.newContext()
+        // Rows without members are not read again if their keys and versions are known.
+        try context.make("Desk", ["place": "old"])
+        try context.save()
+        try PostgresServer.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(application)'")
+        try PostgresServer.run("DROP SCHEMA \"\(schema)\" CASCADE")
+        let other = try PostgresServer.container(schema)
+        let writer = other.newContext()
+        try writer.make("Desk", ["place": "new"])
+        try writer.save()
+        #expect(hornbeamError { _ = try container.newContext().all("Desk", by: "place") }?.code == .storeInUse)
+        try other.close()
+        try container.close()
     }
 
     @Test(

@@ -131,6 +131,47 @@ import Testing
         for container in containers { try container.close() }
     }
 
+    @Test("a save waits for an inherited unique value before it takes its place in the history", .timeLimit(.minutes(1)))
+    func inheritedUniqueValues() async throws {
+        var song = Entity("Song", parent: "Work") {}
+        song.uniquenessConstraints = [["title"]]
+        let model = try ManagedObjectModel(entities: [Entity("Work") { Attribute("title", .string) }, song])
+        let schema = PostgresServer.freshSchema()
+        let containers = try (0 ..< 2).map { _ in
+            var description = PostgresServer.description(schema, application: "inherited")
+            description.history = HistoryTracking()
+            return try PostgresServer.container(description, model)
+        }
+        let context = containers[0].newContext()
+        try context.make("Song", ["title": "a"])
+        try context.save()
+        let holder = try PostgresServer.holding("DELETE FROM \"\(schema)\".\"Work\"")
+        defer { holder.terminate() }
+        let end = End()
+        // Its cache does not have the song, so the server finds the conflict.
+        let other = containers[1]
+        Thread.detachNewThread {
+            let context = other.newContext()
+            // The transaction of the holder is rolled back, so the value is taken.
+            let error = hornbeamError {
+                try context.make("Song", ["title": "a"])
+                try context.save()
+            }
+            #expect(error?.code == .constraintConflict)
+            end.isReached.withLock { $0 = true }
+        }
+        var waiting = ""
+        while waiting.isEmpty {
+            try await Task.sleep(for: .milliseconds(20))
+            waiting = try PostgresServer.run(
+                "SELECT query FROM pg_stat_activity WHERE application_name = 'inherited' AND wait_event_type = 'Lock'")
+        }
+        #expect(waiting == "SET CONSTRAINTS ALL IMMEDIATE")
+        holder.terminate()
+        while !end.isReached.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(20)) }
+        for container in containers { try container.close() }
+    }
+
     @Test("HIS-1: without tracking, history is neither kept nor read")
     func historyCanBeOff() throws {
         let schema = PostgresServer.freshSchema()
@@ -276,5 +317,10 @@ import Testing
         guard case .resync(.diverged, _) = try container.history.fetch(after: late) else { return #expect(Bool(false), "The time differs.") }
         try container.close()
     }
+}
+
+/// The end of a thread.
+private final class End: Sendable {
+    let isReached = Mutex(false)
 }
 #endif

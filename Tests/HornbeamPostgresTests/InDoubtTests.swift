@@ -56,6 +56,43 @@ import Testing
         #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name").count == 3)
     }
 
+    /// The question used to be reported as an error of the save, which the app then repeated with new keys.
+    @Test("a save whose question for its outcome is refused is in doubt, and written once")
+    func refusedQuestions() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        // Another process seems to have migrated the tables while this one has no connection.
+        proxy.beforeMessage(1) {
+            do { try PostgresServer.run("UPDATE \"\(schema)\"._hornbeam SET value = value || 'x' WHERE name = 'model'") } catch { Issue.record(error) }
+        }
+        proxy.closeAtMessage(1, .fromServer)
+        let error = hornbeamError { try context.save() }
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        try PostgresServer.run("UPDATE \"\(schema)\"._hornbeam SET value = left(value, -1) WHERE name = 'model'")
+        try context.save()
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        try container.close()
+    }
+
+    @Test("a fetch with prefetching finds out the outcome of a save in doubt")
+    func prefetchingInDoubt() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        proxy.setAway(nil)
+        var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        request.relationshipKeyPathsForPrefetching = ["works"]
+        #expect(try context.fetch(request).count == 1)
+        #expect(!context.hasChanges)
+        try container.close()
+    }
+
     @Test("a batch whose answer is lost is executed once", arguments: SocketProxy.Direction.allCases)
     func batches(direction: SocketProxy.Direction) throws {
         let schema = PostgresServer.freshSchema()
@@ -71,6 +108,46 @@ import Testing
         #expect(try count(schema, "born = 1901") == "1")
         try context.mergeChanges()
         #expect(try author.value(forKey: "born") == 1901)
+    }
+
+    @Test("the error of a batch insert with an unknown outcome does not tell to repeat it")
+    func batchInserts() throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, _, _) = try filled(schema)
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        let request = BatchInsertRequest(entityName: "Tag", objects: [["label": "t"]])
+        let error = hornbeamError { _ = try container.newContext().execute(request) }
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("Look at the objects before you repeat a batch") == true)
+        proxy.setAway(nil)
+        try container.close()
+    }
+
+    @Test("a batch that was executed before the server went away says so")
+    func executedBatches() throws {
+        let schema = PostgresServer.freshSchema()
+        let proxy = try SocketProxy(server: PostgresServer.folder)
+        // Without notifications, the second message is the read of the changed rows.
+        let container = try PostgresServer.container(
+            .postgres(
+                "host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2, connectionTimeout: .milliseconds(400),
+                pollInterval: .seconds(600)))
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 1900])
+        try context.save()
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(2, .toServer)
+        let error = hornbeamError { _ = try container.newContext().execute(request) }
+        #expect(try count(schema, "born = 1901") == "1")
+        #expect(error?.message.contains("executed the batch") == true, "\(error?.message ?? "")")
+        proxy.setAway(nil)
+        #expect(try container.newContext().all("Author", by: "name", "born == 1901").map(\.objectID) == [author.objectID])
+        try container.close()
     }
 
     @Test func aBatchWhoseServerStaysAwayIsReported() throws {

@@ -78,6 +78,30 @@ import Testing
         try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity, sortedBy: [FetchSort(key)])).map { try $0.value(forKey: key) }
     }
 
+    @Test("saves of removed entities before a migration do not stop the announcements after it", .timeLimit(.minutes(1)))
+    func announcementsAfterAMigration() throws {
+        let schema = try filledSchema()
+        // A listener begins with the oldest transaction that is not complete.
+        let holder = try PostgresServer.holding("SELECT pg_current_xact_id()")
+        defer { holder.terminate() }
+        let old = try open(schema, Self.first())
+        let context = old.newContext()
+        try context.make("Tag", ["label": "t"])
+        try context.save()
+        try old.close()
+        let (listening, writing) = (try open(schema, Self.second()), try open(schema, Self.second()))
+        let (reader, writer) = (listening.newContext(), writing.newContext())
+        let author = try #require(reader.all("Author", by: "fullName").first)
+        try #require(writer.all("Author", by: "fullName").first).setValue(1800, forKey: "born")
+        try writer.save()
+        while try author.value(forKey: "born") != 1800 {
+            usleep(20_000)
+            try reader.mergeChanges()
+        }
+        try listening.close()
+        try writing.close()
+    }
+
     @Test("MIG-2: properties and entities are added, renamed and removed, and the others keep their values and IDs")
     func rowsAreMigrated() throws {
         let schema = try filledSchema()

@@ -2,6 +2,7 @@
 import Foundation
 import Hornbeam
 import HornbeamPostgres
+import Synchronization
 import Testing
 
 /// Fetches that read several tables read one state.
@@ -31,7 +32,7 @@ import Testing
         try context.save()
     }
 
-    private func texts(_ context: ManagedObjectContext) throws -> [[PropertyValue]] {
+    private static func texts(_ context: ManagedObjectContext) throws -> [[PropertyValue]] {
         var request = FetchRequest<ManagedObject>(entityName: "Work", sortedBy: [FetchSort("title")])
         request.relationshipKeyPathsForPrefetching = ["author", "tags"]
         return try context.fetch(request).map { work in
@@ -46,13 +47,13 @@ import Testing
         let writer = try filled(schema)
         let (proxy, container) = try PostgresServer.proxied(schema)
         // The cache has old rows, which the fetch must not mix with new ones.
-        #expect(try texts(container.newContext()) == [["old", "old", "old"]])
+        #expect(try Self.texts(container.newContext()) == [["old", "old", "old"]])
         proxy.beforeMessage(message) {
             do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
         }
-        let found = try texts(container.newContext())
+        let found = try Self.texts(container.newContext())
         #expect(found == [["old", "old", "old"]] || found == [["new", "new", "new", "new"]], "\(found)")
-        #expect(try texts(container.newContext()) == [["new", "new", "new", "new"]] || message > 3)
+        #expect(try Self.texts(container.newContext()) == [["new", "new", "new", "new"]] || message > 3)
     }
 
     @Test("a fetch whose results are found here reads its objects and their related ones from one state", arguments: 1 ... 4)
@@ -68,12 +69,41 @@ import Testing
         #expect(mixed.isEmpty)
     }
 
+    @Test("readers with prefetching beside a writer always get a connection", .timeLimit(.minutes(2)))
+    func connectionsOfReaders() throws {
+        let schema = PostgresServer.freshSchema()
+        _ = try filled(schema)
+        let container = try PostgresServer.container(
+            .postgres(PostgresServer.connection ?? "", schema: schema, connectionsMax: 2, connectionTimeout: .seconds(4)))
+        let end = Date().addingTimeInterval(8)
+        let running = Mutex((count: 4, errors: [String]()))
+        for part in 0 ..< 4 {
+            Thread.detachNewThread {
+                do {
+                    let context = container.newContext()
+                    while Date() < end {
+                        guard part == 0 else {
+                            _ = try Self.texts(container.newContext())
+                            continue
+                        }
+                        try context.make("Tag", ["label": "more"])
+                        try context.save()
+                    }
+                } catch { running.withLock { $0.errors.append("\(error)") } }
+                running.withLock { $0.count -= 1 }
+            }
+        }
+        while running.withLock({ $0.count > 0 }) { usleep(20_000) }
+        #expect(running.withLock { $0.errors } == [])
+        try container.close()
+    }
+
     @Test func noTransactionIsOpenAfterAFetch() throws {
         let schema = PostgresServer.freshSchema()
         _ = try filled(schema)
         let container = try PostgresServer.container(PostgresServer.description(schema, application: "idle"))
         let context = container.newContext()
-        #expect(try texts(context) == [["old", "old", "old"]])
+        #expect(try Self.texts(context) == [["old", "old", "old"]])
         var states = ""
         for _ in 0 ..< 100 {
             states = try PostgresServer.run("SELECT string_agg(DISTINCT state, ' ') FROM pg_stat_activity WHERE application_name = 'idle'")
@@ -90,7 +120,7 @@ import Testing
         let (proxy, container) = try PostgresServer.proxied(schema)
         let context = container.newContext()
         // The first fetch makes the connection, the second prepares statements.
-        for _ in 0 ..< 2 { #expect(try texts(context) == [["old", "old", "old"]]) }
+        for _ in 0 ..< 2 { #expect(try Self.texts(context) == [["old", "old", "old"]]) }
         usleep(100_000)
         let before = proxy.roundTripCount
         // Of a COMMIT that ends a fetch, the answer is read later.
@@ -100,7 +130,7 @@ import Testing
             proxy.holdAnswers(after: nil)
         }
         let start = Date()
-        #expect(try texts(context) == [["old", "old", "old"]])
+        #expect(try Self.texts(context) == [["old", "old", "old"]])
         #expect(Date().timeIntervalSince(start) < 15, "The fetch waits for more answers.")
         proxy.holdAnswers(after: nil)
         #expect(proxy.roundTripCount - before <= 3)
@@ -113,7 +143,7 @@ import Testing
         for direction in SocketProxy.Direction.allCases {
             let (proxy, container) = try PostgresServer.proxied(schema)
             proxy.closeAtMessage(message, direction)
-            #expect(try texts(container.newContext()) == [["old", "old", "old"]])
+            #expect(try Self.texts(container.newContext()) == [["old", "old", "old"]])
         }
     }
 }

@@ -31,6 +31,43 @@ import Testing
         #expect(exactCount > 80, "seed \(seed): the server decides \(exactCount) of 150 requests")
     }
 
+    @Test(
+        "a question mark of LIKE stands for one of the characters that are stored in another form",
+        arguments: ["\u{0}\u{2}", "\u{1}\u{0}", "\u{0}\u{1}", "\u{0}\u{0}"])
+    func likeWithStoredForms(middle: String) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        try context.make("Author", ["name": .string("z\(middle)y")])
+        try context.save()
+        let reader = container.newContext()
+        for (pattern, count) in [("z?y", 0), ("z??y", 1), ("z???y", 0)] {
+            #expect(try reader.all("Author", by: "name", "name LIKE '\(pattern)'").count == count, "\(pattern)")
+        }
+        try container.close()
+    }
+
+    /// A statement has 65,535 parameters at most.
+    @Test("IN can have more members than a statement has parameters")
+    func longLists() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "á, \"1\" \\", "born": 69_999])
+        try context.make("Author", ["name": "b", "born": 70_000])
+        try context.save()
+        let (numbers, texts) = (Array(0 ..< 70_000), (0 ..< 70_000).map { "A, \"\($0)\" \\" })
+        let far = (0 ..< 70_000).map { Double($0) + 0.5 } + [69_999]
+        let ids = (0 ..< 70_000).map { _ in author.objectID }
+        for (format, argument) in [
+            ("born IN %@", numbers), ("name IN[cd] %@", texts), ("SELF IN %@", ids), ("born IN %@", far),
+        ] as [(String, any PredicateArgument)] {
+            let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: try FetchPredicate(format: format, argument))
+            #expect(try PostgresServer.container(schema).newContext().fetch(request).map(\.objectID) == [author.objectID], "\(format)")
+        }
+        try container.close()
+    }
+
     private func names(_ context: ManagedObjectContext, _ request: FetchRequest<ManagedObject>) throws -> [PropertyValue] {
         try context.fetch(request).map { try $0.value(forKey: $0.entity.name == "Author" ? "name" : "title") }
     }

@@ -74,7 +74,8 @@ extension ManagedObjectContext {
     func loadMembers(of property: PropertyDescription, owner: ManagedObject) throws {
         let store = try stack.store(in: owner.scope.slot)
         let reference = ObjectReference(owner.scope.entity, owner.key)
-        if try store.loadMembers(of: property, owner: reference) { try switchToNewest(owner.scope.slot) }
+        let transaction = try readingSnapshot()[owner.scope.slot]?.transaction ?? .max
+        if try store.loadMembers(of: property, owner: reference, in: transaction) { try switchToNewest(owner.scope.slot) }
     }
 
     /// Loads the objects at the other end of a relationship of several objects together, if their store answers queries itself.
@@ -83,7 +84,8 @@ extension ManagedObjectContext {
         for (scope, objects) in Dictionary(grouping: objects.lazy.filter { !$0.objectID.isTemporaryID }, by: \.scope) {
             guard let property = scope.entity.relationshipsByName[name] else { continue }
             let owners = objects.map { ObjectReference(scope.entity, $0.key) }
-            if try store.loadRelated(to: owners, by: property) { try switchToNewest(.first) }
+            let transaction = try readingSnapshot()[.first]?.transaction ?? .max
+            if try store.loadRelated(to: owners, by: property, in: transaction) { try switchToNewest(.first) }
         }
     }
 

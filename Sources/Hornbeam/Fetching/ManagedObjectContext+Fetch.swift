@@ -34,6 +34,11 @@ extension ManagedObjectContext {
     func fetchGenerally<Object: ManagedObject>(_ request: FetchDescription) throws -> [Object] {
         try requireObjects(request)
         guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
+        if saving.doubt != nil {
+            // Finding out the outcome of a save can write, which the transaction of the reads cannot.
+            processPendingChanges()
+            try advance()
+        }
         return try store.readingOneState { try finish(find(request), request) }
     }
 

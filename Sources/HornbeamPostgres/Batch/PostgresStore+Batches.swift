@@ -27,16 +27,18 @@ extension PostgresStore {
         } catch is CustomStoreDoubt {
             throw HornbeamError(
                 .storeOperationFailed,
-                "The PostgreSQL server is away, and whether it has executed the batch is unknown. Look at the objects before you execute the batch again.")
+                "The PostgreSQL server cannot be asked whether it has executed the batch, so this is unknown. Look at the objects before you execute "
+                    + "the batch again.")
         }
     }
 
     private func run(_ statement: BatchStatement, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws -> StoreBatchAnswer? {
         let notifications = pool.options.pollInterval == nil ? [layout.notification(nil)] : []
         let results = try pool.withConnection(until: deadline, isCancellable: true) { connection in
-            try connection.execute(all: [Statement("BEGIN"), try statement.statement(token, source), Statement("COMMIT")], then: notifications)
+            try connection.execute(
+                all: [Statement("BEGIN"), pool.options.lockLimit, try statement.statement(token, source), Statement("COMMIT")], then: notifications)
         }
-        return Self.answer(results[1])
+        return Self.answer(results[2])
     }
 
     private func committed(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> StoreBatchAnswer? {
@@ -74,8 +76,10 @@ private struct BatchStatement {
         parameters = select.parameters
         let table = reader.table
         self.table = table
+        // A key that is too large ends the statement with a division by zero. Hornbeam then reads the row, and reports it.
+        let keyTest = table.isMapped ? " AND 1 / (b.\(table.id) BETWEEN 1 AND \(StoreLayout.rowKeyMax))::int = 1" : ""
         let found = """
-            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f")) \
+            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f"))\(keyTest) \
             RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity
             """
         guard case .update(let assignments) = batch.action else {

@@ -38,7 +38,7 @@ final class ChangeListener: Sendable {
 
     /// Begins with the saves that are not complete now. Their transactions end after the call or have ended shortly before.
     func start() throws(PostgresError) {
-        let connection = try connect()
+        let connection = try firstConnection()
         var reader = SaveReader(layout, source)
         try reader.begin(connection)
         let first = FirstConnection(connection: connection, reader: reader)
@@ -55,6 +55,20 @@ final class ChangeListener: Sendable {
         // A signal wakes one thread; another one may wait too.
         state.signal()
     }
+
+    /// Waits while the server starts or has no connection left, as the pool does.
+    private func firstConnection() throws(PostgresError) -> Connection {
+        let deadline = options.deadline
+        while true {
+            do { return try connect() } catch {
+                guard error.isServerBusy, !deadline.isOver else { throw error }
+            }
+            Thread.sleep(forTimeInterval: Self.pauseBeforeConnecting)
+        }
+    }
+
+    /// The time between two attempts to connect when the store is opened, in seconds.
+    private static let pauseBeforeConnecting = 0.05
 
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)

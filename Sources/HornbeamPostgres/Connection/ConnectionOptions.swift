@@ -4,7 +4,7 @@ struct ConnectionOptions: Sendable {
     /// libpq's connection string or URI.
     let parameters: String
     var connectionsMax = 8
-    /// The longest time for which a call waits for a free connection, and for a server that restarts.
+    /// The longest time for which a call waits for a free connection, for a server that restarts, and, if it writes, for a lock.
     var connectionTimeout = Duration.seconds(20)
     /// The longest time of a statement on the server; nil for the server's own limit.
     var statementTimeout: Duration?
@@ -17,9 +17,18 @@ struct ConnectionOptions: Sendable {
     /// Sets the time limit of the statements of a connection.
     func limitStatements(_ connection: Connection) throws(PostgresError) {
         guard let statementTimeout else { return }
-        let parts = statementTimeout.components
-        let milliseconds = max(1, min(parts.seconds, 2_000_000) * 1_000 + parts.attoseconds / 1_000_000_000_000_000)
-        try connection.execute(Statement("SET statement_timeout TO \(milliseconds)"))
+        try connection.execute(Statement("SET statement_timeout TO \(Self.milliseconds(statementTimeout))"))
+    }
+
+    /// Limits the waits for locks of a transaction that writes. While a save waits, all other saves of the process wait.
+    var lockLimit: Statement { Statement("SET LOCAL lock_timeout TO \(lockMilliseconds)") }
+
+    var lockMilliseconds: Int64 { Self.milliseconds(connectionTimeout) }
+
+    /// For the server, 0 is no limit.
+    private static func milliseconds(_ time: Duration) -> Int64 {
+        let parts = time.components
+        return max(1, min(parts.seconds, 2_000_000) * 1_000 + parts.attoseconds / 1_000_000_000_000_000)
     }
 }
 #endif

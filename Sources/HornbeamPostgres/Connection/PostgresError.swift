@@ -29,6 +29,8 @@ struct PostgresError: Error {
     var isRepeatable: Bool { state == "40001" || state == "40P01" || isStaleStatement }
     /// True when the server does not know a prepared statement any more, or cannot use it after a change of a table. A new connection prepares it again.
     var isStaleStatement: Bool { state == "26000" || state == "0A000" }
+    /// `lock_not_available`: another transaction holds a lock for longer than the limit.
+    var isLockTimeout: Bool { state == "55P03" }
     /// True if a statement that changes nothing can succeed with another connection.
     var needsConnection: Bool { kind != .statement || isStaleStatement }
     /// True while a server starts or has no connection left.
@@ -46,6 +48,16 @@ struct PostgresError: Error {
         switch state {
         case "57014":
             HornbeamError(.storeOperationFailed, "The PostgreSQL server cancelled a statement: \(message). See statementTimeout.", cause: cause)
+        case "54000" where constraint != nil:
+            HornbeamError(
+                .storeOperationFailed,
+                "A value is too long for the index “\(constraint ?? "")” of the PostgreSQL server. Nothing was written. A unique or indexed text has about "
+                    + "2,700 bytes at most: shorten it, or remove the constraint or the fetch index from the model.", cause: cause)
+        case "55P03":
+            HornbeamError(
+                .busy,
+                "Another transaction of the PostgreSQL server has held a lock for longer than connectionTimeout. Nothing was written. Try again.",
+                cause: cause)
         case "53100":
             HornbeamError(
                 .storeOperationFailed, "The disk of the PostgreSQL server is full. Nothing was written. Free some space and save again.", cause: cause)

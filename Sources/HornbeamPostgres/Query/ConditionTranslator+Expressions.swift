@@ -16,6 +16,8 @@ struct SQLOperand {
     let kind: Kind
     /// True for a constant.
     var isConstant = false
+    /// The entity of the object of a reference; nil if it is not known.
+    var objectEntity: String?
 }
 
 // Comparisons of two expressions.
@@ -75,7 +77,9 @@ extension ConditionTranslator {
         case .uri: return "\(left.sql) COLLATE \"C\" \(sign) \(right.sql) COLLATE \"C\""
         case .uuid, .bytes: return "\(left.sql) \(sign) \(right.sql)"
         case .date: return withoutNaN("\(left.sql) \(sign) \(right.sql)", left, right)
-        case .reference: return comparator == .equal ? "\(left.sql) = \(right.sql)" : nil
+        case .reference:
+            guard comparator == .equal else { return nil }
+            return shareTable(left.objectEntity, right.objectEntity) ? "\(left.sql) = \(right.sql)" : "FALSE"
         case .null, .integer, .double, .decimal: return nil
         }
     }
@@ -125,6 +129,7 @@ extension ConditionTranslator {
 
     private mutating func constant(_ value: PropertyValue) -> SQLOperand? {
         let (text, type, kind): (String?, String, SQLOperand.Kind)
+        var objectEntity: String?
         switch value {
         case .null: return SQLOperand(sql: "NULL", kind: .null, isConstant: true)
         case .bool(let flag): (text, type, kind) = (flag ? "1" : "0", "bigint", .integer)
@@ -144,11 +149,12 @@ extension ConditionTranslator {
         case .uri(let url): (text, type, kind) = (ColumnValue.escaped(url.absoluteString), "text", .uri)
         case .objectID(let id):
             guard !id.isTemporaryID else { return nil }
+            objectEntity = id.entityName
             // An object of another store equals none: keys are positive.
             (text, type, kind) = (id.storeIdentifier == layout.identifier ? String(layout.inner(id.customKey).key) : "-1", "bigint", .reference)
         case .array, .set, .dictionary: return nil
         }
-        return SQLOperand(sql: parameters.add(text, as: type), kind: kind, isConstant: true)
+        return SQLOperand(sql: parameters.add(text, as: type), kind: kind, isConstant: true, objectEntity: objectEntity)
     }
 
     static func operand(_ value: QueryValue) -> SQLOperand? {
@@ -163,7 +169,7 @@ extension ConditionTranslator {
         case .uuid: SQLOperand(sql: value.sql, kind: .uuid)
         case .binary: SQLOperand(sql: value.sql, kind: .bytes)
         case .uri: SQLOperand(sql: value.sql, kind: .uri)
-        case .objectID: value.property?.isAttribute == true ? nil : SQLOperand(sql: value.sql, kind: .reference)
+        case .objectID: value.property?.isAttribute == true ? nil : SQLOperand(sql: value.sql, kind: .reference, objectEntity: value.objectEntity)
         default: nil
         }
     }

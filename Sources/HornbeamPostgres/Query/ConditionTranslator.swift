@@ -108,21 +108,6 @@ struct ConditionTranslator {
         }
     }
 
-    private mutating func membership(_ value: QueryValue, _ comparison: StoreComparison) -> String? {
-        let members: [PropertyValue]
-        switch comparison.value {
-        case .array(let values): members = values
-        case .set(let values): members = values.sorted { $0.sortOrder(to: $1) == .less }
-        default: return nil
-        }
-        var tests: [String] = []
-        for member in members {
-            guard let test = member.isNull ? "\(value.sql) IS NULL" : test(value, .equal, member, comparison.options) else { return nil }
-            tests.append(test)
-        }
-        return tests.isEmpty ? "FALSE" : "(" + tests.joined(separator: " OR ") + ")"
-    }
-
     /// `ANY works.title == 'x'` over one or more to-many relationships.
     private mutating func quantified(_ comparison: StoreComparison, in scope: Int) -> String? {
         guard let (path, rest) = divided(comparison.path, in: scope), let members = members(path, in: scope) else { return nil }
@@ -135,7 +120,7 @@ struct ConditionTranslator {
     }
 
     /// A comparison of a column with a constant that is not nil.
-    private mutating func test(
+    mutating func test(
         _ value: QueryValue, _ comparator: StoreComparison.Operator, _ constant: PropertyValue, _ options: FetchPredicate.Options
     ) -> String? {
         switch (value.type, constant) {
@@ -161,11 +146,17 @@ struct ConditionTranslator {
         return "\(sql) \(sign) \(parameters.add(constant, as: type))"
     }
 
-    /// A comparison of a reference with an object. Keys are unique in the store, so the entity need not be compared.
+    /// A comparison of a reference with an object. Keys are unique in a table, so the entity need not be compared with those of the same table.
     private mutating func reference(_ value: QueryValue, _ comparator: StoreComparison.Operator, _ id: ManagedObjectID) -> String? {
         guard comparator == .equal, value.property?.isAttribute != true, !id.isTemporaryID else { return nil }
-        guard id.storeIdentifier == layout.identifier else { return "FALSE" }
+        guard id.storeIdentifier == layout.identifier, shareTable(value.objectEntity, id.entityName) else { return "FALSE" }
         return "\(value.sql) = \(parameters.add(String(layout.inner(id.customKey).key), as: "bigint"))"
+    }
+
+    /// False if objects of two entities are in different tables, so that none of them are equal. Rows of existing tables can have the same keys.
+    func shareTable(_ first: String?, _ second: String?) -> Bool {
+        guard layout.hasMappedTables, let first, let second, let table = try? layout.table(of: first) else { return true }
+        return (try? layout.table(of: second).name) == table.name
     }
 }
 

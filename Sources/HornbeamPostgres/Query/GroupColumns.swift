@@ -134,17 +134,18 @@ struct GroupColumns {
             case .attribute(let type): values.append(try ColumnValue.value(of: text, type))
             case .sum(let type): values.append(text == nil ? .int(0) : try ColumnValue.value(of: text, type))
             case .reference(let name):
-                values.append(objectID(text, name ?? result[row, place]))
+                values.append(try objectID(text, name ?? result[row, place]))
                 if name == nil { place += 1 }
             }
         }
         return values
     }
 
-    private func objectID(_ key: String?, _ entity: String?) -> PropertyValue {
-        guard let key = key.flatMap(UInt64.init), let entity else { return .null }
+    private func objectID(_ key: String?, _ entity: String?) throws -> PropertyValue {
+        guard let number = key.flatMap({ Int64($0) }), let entity else { return .null }
+        try layout.requireKey(number, of: entity, in: "A reference")
         let origin = ManagedObjectID.StoreIdentity(entityName: entity, storeIdentifier: layout.identifier, entityNumber: -1)
-        return .objectID(ManagedObjectID(origin: origin, reference: layout.outer(CustomStoreKey(entity, key)).key))
+        return .objectID(ManagedObjectID(origin: origin, reference: layout.outer(CustomStoreKey(entity, UInt64(number))).key))
     }
 }
 #endif

@@ -19,6 +19,8 @@ struct QueryValue {
     let property: PropertyDescription?
     /// The column with the entity of a reference; nil if there is one entity only, and for attributes.
     var entitySQL: String?
+    /// The entity of the object to which the value refers; nil for attributes.
+    var objectEntity: String?
 }
 
 /// A FROM clause over the members of to-many relationships, without the joins of its scope.
@@ -34,13 +36,14 @@ extension ConditionTranslator {
     mutating func value(_ path: [String], in scope: Int) -> QueryValue? {
         guard let name = path.last else {
             guard let table = try? layout.table(of: scopes[scope].entity.name) else { return nil }
-            return QueryValue(sql: "\(scopes[scope].row).\(table.id)", type: .objectID, property: nil)
+            return QueryValue(sql: "\(scopes[scope].row).\(table.id)", type: .objectID, property: nil, objectEntity: scopes[scope].entity.name)
         }
         guard let (alias, entity) = follow(path.dropLast(), in: scope), let property = entity.propertiesByName[name],
             let column = try? layout.table(of: entity.name).column(name, of: entity.name)
         else { return nil }
         return QueryValue(
-            sql: column.value(of: alias), type: property.attributeType, property: property, entitySQL: column.entityName.map { "\(alias).\($0)" })
+            sql: column.value(of: alias), type: property.attributeType, property: property, entitySQL: column.entityName.map { "\(alias).\($0)" },
+            objectEntity: property.destinationEntity?.name)
     }
 
     /// Joins the tables along to-one relationships.

@@ -17,10 +17,17 @@ final class ReadTransaction: @unchecked Sendable {
 
     init(_ pool: ConnectionPool) { self.pool = pool }
 
-    /// Reads with the connection of the transaction. The first call begins the transaction in the round trip of its first statement.
+    /// Takes a connection. The caller does so before it makes saves wait: readers that have a connection may wait for these saves.
+    func begin() throws {
+        let connection = try pool.take(until: pool.options.deadline, isCancellable: false, isHeld: true)
+        connection.beginReading()
+        self.connection = connection
+    }
+
+    /// Reads with the connection of the transaction, which begins in the round trip of the first statement.
     func read<R>(isCancellable: Bool, _ body: (Connection) throws -> R) throws -> R {
         if let failure { throw failure }
-        let connection = try self.connection ?? begin(isCancellable)
+        guard let connection else { throw PostgresError(kind: .lostConnection, message: "the transaction has no connection") }
         connection.isCancellable = isCancellable
         do {
             let result = try body(connection)
@@ -31,13 +38,6 @@ final class ReadTransaction: @unchecked Sendable {
             if hasRead || error.needsConnection { failure = error } else { connection.beginReading() }
             throw error
         }
-    }
-
-    private func begin(_ isCancellable: Bool) throws -> Connection {
-        let connection = try pool.take(until: pool.options.deadline, isCancellable: isCancellable, isHeld: true)
-        connection.beginReading()
-        self.connection = connection
-        return connection
     }
 
     /// Ends the transaction without waiting for the server.
@@ -60,6 +60,7 @@ extension PostgresStore {
             let transaction = ReadTransaction(pool)
             defer { transaction.end() }
             do {
+                try translated { try transaction.begin() }
                 try reads.withValue(transaction, body)
                 if !transaction.isLost { return }
             } catch {

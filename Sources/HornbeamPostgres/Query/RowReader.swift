@@ -65,6 +65,7 @@ struct RowReader {
     }
 
     private func object(_ number: Int, of result: QueryResult) throws -> (object: CustomStoreKey, version: UInt64) {
+        if let key = result.integer(number, 0) { try layout.requireKey(key, of: table.root.name, in: "The column \(table.id) of \(table.name)") }
         guard let key = result.integer(number, 0), let entityName = result[number, 1], let version = result.integer(number, 2), key > 0, version > 0
         else { throw HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.") }
         return (CustomStoreKey(entityName, UInt64(key)), UInt64(version))
@@ -82,6 +83,7 @@ struct RowReader {
             } else if let target = result.integer(number, place),
                 let name = destinationEntity(column, column.entityName == nil ? nil : result[number, place + 1])
             {
+                try layout.requireKey(target, of: name, in: "The column \(column.name) of \(table.name)")
                 row.destinations[column.property.name] = CustomStoreKey(name, UInt64(target))
             }
         }
@@ -117,6 +119,7 @@ struct RowReader {
         guard let keys = KeyList.keys(text) else {
             throw HornbeamError(.storeOperationFailed, "A relationship in PostgreSQL has an invalid member.")
         }
+        for key in keys { try layout.requireKey(Int64(clamping: key.key), of: key.entityName, in: "A relationship of \(table.name)") }
         return keys
     }
 }

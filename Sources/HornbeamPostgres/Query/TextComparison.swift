@@ -84,7 +84,8 @@ struct TextComparison {
         return "\(hasOne ? Self.withoutPairs(folded) : folded) LIKE \(parameters.add(result, as: "text"))"
     }
 
-    /// A text of SQL in which each escaped character is one character, so that `_` stands for it. Patterns have no such characters.
-    private static func withoutPairs(_ sql: String) -> String { "replace(replace(\(sql), E'\\x01\\x01', E'\\x01'), E'\\x01\\x02', E'\\x01')" }
+    /// A text of SQL in which each escaped character is one character, so that `_` stands for it. Patterns have no such characters. The first replacement
+    /// makes no U+0001, which could form a pair with the next character.
+    private static func withoutPairs(_ sql: String) -> String { "replace(replace(\(sql), E'\\x01\\x01', E'\\x02'), E'\\x01\\x02', E'\\x01')" }
 }
 #endif

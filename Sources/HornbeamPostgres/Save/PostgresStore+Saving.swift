@@ -40,7 +40,7 @@ extension PostgresStore {
     ///
     /// - Parameter run: Runs the transaction, which records the token.
     /// - Parameter isSaved: The result of the transaction with a token; nil if it was not and never will be committed.
-    /// - Throws: `CustomStoreDoubt` if the server cannot be reached after the transaction was sent.
+    /// - Throws: `CustomStoreDoubt` if the server cannot be asked after the transaction was sent.
     func repeating<R>(_ run: (UUID, Deadline) throws -> R, isSaved: (UUID, Deadline) throws -> R?) throws -> R {
         let deadline = pool.options.deadline
         var attempt = 1
@@ -50,7 +50,8 @@ extension PostgresStore {
             do { return try run(token, deadline) } catch let error as PostgresError {
                 if error.kind == .lostConnection {
                     pool.closeIdle()
-                    do { if let result = try isSaved(token, deadline) { return result } } catch let failure as PostgresError {
+                    // Also if no connection is free, or the store was closed or migrated: none of these errors tells the outcome.
+                    do { if let result = try isSaved(token, deadline) { return result } } catch let failure {
                         throw CustomStoreDoubt(token: token, error: unknownOutcome(failure))
                     }
                 }
@@ -63,11 +64,13 @@ extension PostgresStore {
         }
     }
 
-    private func unknownOutcome(_ error: PostgresError) -> HornbeamError {
-        HornbeamError(
+    private func unknownOutcome(_ error: any Error) -> HornbeamError {
+        let reason = (error as? PostgresError).map { ": \($0.message)" } ?? ""
+        return HornbeamError(
             .storeOperationFailed,
-            "The PostgreSQL server is away, and whether it has written the changes is unknown: \(error.message). A save of the same context first "
-                + "finds it out, and writes no change twice. Save again when the server is there.")
+            "The PostgreSQL server cannot be asked whether it has written the changes, so this is unknown\(reason). A context that saves again first "
+                + "finds it out, and writes no change twice. Look at the objects before you repeat a batch.",
+            cause: (error as? HornbeamError)?.message)
     }
 
     /// One round trip for new objects, two with changed or deleted objects. The notification is sent in the same message, but in a transaction of its own:
@@ -75,11 +78,12 @@ extension PostgresStore {
     private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
         try pool.withConnection(until: deadline) { connection in
             var rest = statements.references + [statements.record(token, source: source)] + statements.writes + [Statement("COMMIT")]
+            let beginning = [Statement("BEGIN"), pool.options.lockLimit]
             if statements.locks.isEmpty {
-                rest.insert(Statement("BEGIN"), at: 0)
+                rest = beginning + rest
             } else {
-                let locked = try connection.execute(all: [Statement("BEGIN")] + statements.locks.map(\.statement))
-                let conflict = try statements.conflict(Array(locked.dropFirst())) { keys in
+                let locked = try connection.execute(all: beginning + statements.locks.map(\.statement))
+                let conflict = try statements.conflict(Array(locked.dropFirst(beginning.count))) { keys in
                     try StoreReader(layout, connection).rows(of: keys)
                 }
                 if let conflict { throw conflict }

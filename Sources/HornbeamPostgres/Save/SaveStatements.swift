@@ -90,10 +90,11 @@ struct SaveStatements {
             ])
     }
 
-    /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before.
+    /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before, also those that
+    /// existing tables may have.
     private mutating func addHistory() throws {
         guard let entry = changes.history else { return }
-        if layout.uniques.contains(where: \.coversTable) { writes.append(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
+        if !layout.uniques.isEmpty || layout.hasMappedTables { writes.append(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
         writes.append(try entry.insertion(into: layout.history))
     }
 

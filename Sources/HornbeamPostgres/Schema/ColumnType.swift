@@ -85,7 +85,7 @@ enum ColumnValue {
         }
     }
 
-    /// The text of a time with microseconds, with the day as a Julian date.
+    /// The text of a time with microseconds, with the day as a Julian date. A column without a time zone ignores the zone of the text.
     static func timestamp(_ date: Date, _ property: PropertyDescription) throws -> String {
         let microseconds = (date.timeIntervalSinceReferenceDate * 1_000_000).rounded()
         guard abs(microseconds) < 9e15 else {

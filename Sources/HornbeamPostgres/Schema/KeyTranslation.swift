@@ -15,6 +15,18 @@ extension StoreLayout {
     /// The difference of a key of Hornbeam and the key of a row.
     func offset(of table: TableLayout) -> UInt64 { tableNumbers[table.name].map { $0 << 40 } ?? 0 }
 
+    /// Refuses numbers that are no keys: with a larger one, an object would have the key of an object in another table.
+    ///
+    /// - Parameter place: What has the number, for the error.
+    /// - Throws: `storeOperationFailed`.
+    func requireKey(_ number: Int64, of entityName: String, in place: @autoclosure () -> String) throws {
+        if number > 0 && number <= Int64(Self.rowKeyMax) { return }
+        if try number > 0 && !table(of: entityName).isMapped { return }
+        throw HornbeamError(
+            .storeOperationFailed, "\(place()) in PostgreSQL has a number that is no key of \(entityName). Keys are from 1 to \(Self.rowKeyMax).",
+            entity: entityName)
+    }
+
     /// A key of Hornbeam for a key of a row.
     func outer(_ key: CustomStoreKey) -> CustomStoreKey {
         guard let table = try? table(of: key.entityName), table.isMapped else { return key }

@@ -208,7 +208,7 @@ struct MappedTables {
 extension TableLayout.Column {
     /// The types of an existing column that can have the values.
     var acceptedTypes: [String] {
-        if isTimestamp { return ["timestamp with time zone", "timestamp without time zone"] }
+        if isTimestamp { return [hasTimeZone ? "timestamp with time zone" : "timestamp without time zone"] }
         switch type {
         case .bigint: return ["smallint", "integer", "bigint"]
         case .integer: return ["smallint", "integer"]

@@ -28,24 +28,29 @@ extension PostgresStore {
             let tables = layout.tables.filter { !$0.isMapped }.map(\.name) + layout.joins.filter { !$0.isMapped }.map(\.name)
             if !tables.isEmpty { try connection.execute(Statement("DROP TABLE \(tables.joined(separator: ", "))")) }
             try connection.execute(Statement(layout.history.functionRemoval))
-            for statement in try ownObjects(connection) { try connection.execute(statement) }
+            let existing = Set(layout.tables.filter(\.isMapped).map(\.name) + layout.joins.filter(\.isMapped).map(\.name))
+            for statement in try ownObjects(connection, except: existing) { try connection.execute(statement) }
         }
         try connection.execute(Statement("COMMIT"))
     }
 
     /// The statements that remove the tables and sequences that each store has. The folding functions, and the function that counts versions, stay, because
     /// other tables may use them.
-    private func ownObjects(_ connection: Connection) throws -> [Statement] {
+    ///
+    /// - Parameter existing: The quoted names of tables that existed before the store. Sequences of columns belong to their tables.
+    private func ownObjects(_ connection: Connection, except existing: Set<String>) throws -> [Statement] {
         let found = try connection.execute(
             Statement(
                 """
-                SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, format('%I.%I', n.nspname, c.relname) \
+                SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname \
                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-                WHERE n.nspname = $1 AND starts_with(c.relname, '_hornbeam') AND c.relkind IN ('r', 'S') ORDER BY c.relkind DESC
+                WHERE n.nspname = $1 AND starts_with(c.relname, '_hornbeam') AND c.relkind IN ('r', 'S') AND NOT EXISTS (SELECT FROM pg_depend d \
+                WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND c.relkind = 'S' AND d.deptype IN ('a', 'i')) ORDER BY c.relkind DESC
                 """, [schema]))
         return (0 ..< found.rowCount).compactMap { row in
-            guard let kind = found[row, 0], let name = found[row, 1] else { return nil }
-            return Statement("DROP \(kind) IF EXISTS \(name)")
+            guard let kind = found[row, 0], let own = found[row, 1] else { return nil }
+            let name = SQLText.name(schema) + "." + SQLText.name(own)
+            return existing.contains(name) ? nil : Statement("DROP \(kind) IF EXISTS \(name)")
         }
     }
 

@@ -133,6 +133,8 @@ struct SchemaSetup {
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
         try migrate(from: old)
+        // The lists name entities of the old model, which listeners could not read. The tokens stay: they tell the outcomes of saves.
+        try connection.execute(Statement("UPDATE \(layout.saves) SET changed = '', deleted = '' WHERE changed IS NOT NULL"))
         if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t" {
             // Entries name entities and properties of the old model.
             for statement in layout.history.expiry { try connection.execute(statement) }
@@ -151,9 +153,12 @@ struct ModelLock: Sendable {
     private let schemaName: String
     /// True if the store records history; nil if it is not known.
     private let recordsHistory: Bool?
+    /// The identity of the store; nil if it is not known.
+    private let identifier: UUID?
 
-    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil) {
+    init(_ layout: StoreLayout, _ schemaName: String, recordsHistory: Bool? = nil, identifier: UUID? = nil) {
         self.recordsHistory = recordsHistory
+        self.identifier = identifier
         self.layout = layout
         self.schemaName = schemaName
     }
@@ -178,19 +183,41 @@ struct ModelLock: Sendable {
 
     /// Takes the lock for a new connection of an open store.
     ///
-    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history.
-    func takeShared(_ connection: Connection) throws {
+    /// - Parameter limit: The longest wait for a migration, in milliseconds.
+    /// - Throws: `modelMismatch` if another process has migrated the tables meanwhile, `storeInUse` if it has begun or removed the history, or has destroyed
+    ///   the store and made it again, `busy` while it migrates the tables.
+    func takeShared(_ connection: Connection, limit: Int64) throws {
+        let found: [QueryResult]
+        do { found = try readWithLock(connection, limit) } catch let error as PostgresError where error.isLockTimeout {
+            throw HornbeamError(
+                .busy, "Another process migrates the tables in the schema “\(schemaName)”. Nothing was sent. Try again when the migration has ended.")
+        }
+        try check(found)
+    }
+
+    private func readWithLock(_ connection: Connection, _ limit: Int64) throws -> [QueryResult] {
         let found = try connection.execute(all: [
-            shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'"),
+            Statement("SET lock_timeout TO \(limit)"), shared, Statement("SELECT value FROM \(layout.settings) WHERE name = 'model'"),
             Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries]),
+            Statement("SELECT value FROM \(layout.settings) WHERE name = 'identifier'"), Statement("RESET lock_timeout"),
         ])
-        if let recordsHistory, (found[2].value == "t") != recordsHistory {
+        return Array(found[2 ... 4])
+    }
+
+    /// - Parameter found: The hash of the model, whether there is a history, and the identity of the store.
+    private func check(_ found: [QueryResult]) throws {
+        if let identifier, found[2].value.flatMap(UUID.init(uuidString:)) != identifier {
+            throw HornbeamError(
+                .storeInUse,
+                "While this process had no connection, the store in the schema “\(schemaName)” was destroyed and made again. Open the store again.")
+        }
+        if let recordsHistory, (found[1].value == "t") != recordsHistory {
             throw HornbeamError(
                 .storeInUse,
                 "While this process had no connection, another one has \(recordsHistory ? "removed" : "begun") the history of the store in the schema "
                     + "“\(schemaName)”. Open the store again.")
         }
-        guard found[1].value != layout.modelHash else { return }
+        guard found[0].value != layout.modelHash else { return }
         throw HornbeamError(
             .modelMismatch,
             "Another process has migrated the tables in the schema “\(schemaName)” to another version of the model. Open the store with that version.")

@@ -46,6 +46,7 @@ struct StoreLayout: Sendable {
                 joins.append(try JoinTable(property, shard: shard, in: schema))
             }
         }
+        try Self.requireDistinctNames(tables, joins)
         uniques = try model.entities.flatMap { entity in
             try entity.uniquenessConstraints.filter { $0.entity === entity }.compactMap { constraint in
                 guard !entity.concreteDescendants.isEmpty, let table = tablesByEntity[entity.name] else { return nil }

@@ -21,7 +21,10 @@ struct TableLayout: Sendable {
         }
 
         /// The type of parameters for the column.
-        var parameterType: String { isTimestamp ? "timestamptz" : type.sql }
+        var parameterType: String { isTimestamp ? hasTimeZone ? "timestamptz" : "timestamp" : type.sql }
+
+        /// False for times without a time zone. A cast between the two types of times would use the zone of the session.
+        var hasTimeZone: Bool { property.userInfo[TableMapping.type] != "timestamp" }
 
         /// The text of a parameter for the column.
         func text(of value: PropertyValue) throws -> String? {

@@ -57,10 +57,36 @@ enum TableMapping {
                 "\(column.property.entity.name).\(column.property.name) refers to objects of several entities, which one column of the existing table "
                     + "\(table.name) does not tell apart.", column.property)
         }
+        var own: Set<String> = []
+        for name in [table.id, table.version] + (table.kind.map { [$0] } ?? []) where !own.insert(name).inserted {
+            throw refuse("The column \(name) of the existing table \(table.name) is two of: the key, the version, the entity. Map each column once.", nil)
+        }
+        // Different subentities can share a column.
+        for family in TableLayout.family(table.root) {
+            var names = own
+            for column in table.columns(of: family) where !names.insert(column.name).inserted {
+                throw refuse(
+                    "\(column.property.entity.name).\(column.property.name) has the column \(column.name) of the existing table \(table.name), which is also "
+                        + "the key, the version, the entity or another property. Map each column once.", column.property)
+            }
+        }
     }
 }
 
 extension StoreLayout {
+    /// - Throws: `modelMismatch` if two entities or relationships have one table. Their objects would have equal keys.
+    static func requireDistinctNames(_ tables: [TableLayout], _ joins: [JoinTable]) throws {
+        var names: Set<String> = []
+        func require(_ name: String, _ entity: EntityDescription, _ relationship: PropertyDescription? = nil) throws {
+            if names.insert(name).inserted { return }
+            throw HornbeamError(
+                .modelMismatch, "The table \(name) belongs to two entities or relationships of the model. Map each table once.", entity: entity.name,
+                key: relationship?.name)
+        }
+        for table in tables { try require(table.name, table.root) }
+        for join in joins { try require(join.name, join.relationship.entity, join.relationship) }
+    }
+
     /// True if a table or a join table existed before the store.
     var hasMappedTables: Bool { tables.contains(where: \.isMapped) || joins.contains(where: \.isMapped) }
 

@@ -36,21 +36,30 @@ extension Store {
         let batch = StoreBatch(query, action, author: origin.author, contextName: origin.contextName)
         return try backing.saving {
             guard let answer = try querying.execute(batch) else { return nil }
-            var change = StoreChange()
-            change.kind = .batch
-            change.author = origin.author
-            change.contextName = origin.contextName
-            change.updated = try answer.updated.map { StoreChange.Updated(reference: try reference($0), properties: mask) }
-            change.deleted = try answer.deleted.map(reference)
-            // Also rows that were not cached: lists may show the objects now.
-            let rows = answer.updated.isEmpty ? [] : try querying.rows(for: .objects(answer.updated))
-            if !change.isEmpty { try updateCache(rows, without: change.deleted, announcing: change) }
-            var outcome = BatchOutcome()
-            outcome.count = change.count
-            if collectsObjects { outcome.objects = (change.updated.map(\.reference) + change.deleted).sorted() }
-            outcome.transaction = engine.latest.rawValue
-            return outcome
+            do { return try outcome(of: answer, in: querying, origin, mask, collectsObjects: collectsObjects) } catch {
+                throw cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")
+            }
         }
+    }
+
+    /// Caches the rows that the querying store has changed.
+    private func outcome(
+        of answer: StoreBatchAnswer, in querying: any QueryingStore, _ origin: BatchOrigin, _ mask: PropertyMask, collectsObjects: Bool
+    ) throws -> BatchOutcome {
+        var change = StoreChange()
+        change.kind = .batch
+        change.author = origin.author
+        change.contextName = origin.contextName
+        change.updated = try answer.updated.map { StoreChange.Updated(reference: try reference($0), properties: mask) }
+        change.deleted = try answer.deleted.map(reference)
+        // Also rows that were not cached: lists may show the objects now.
+        let rows = answer.updated.isEmpty ? [] : try querying.rows(for: .objects(answer.updated))
+        if !change.isEmpty { try updateCache(rows, without: change.deleted, announcing: change) }
+        var outcome = BatchOutcome()
+        outcome.count = change.count
+        if collectsObjects { outcome.objects = (change.updated.map(\.reference) + change.deleted).sorted() }
+        outcome.transaction = engine.latest.rawValue
+        return outcome
     }
 }
 

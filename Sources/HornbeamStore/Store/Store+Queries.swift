@@ -83,9 +83,13 @@ extension Store {
         return try backing?.querying?.explain(query)
     }
 
-    /// Loads the objects at the other end of a relationship of several objects, which have one entity, with one call. Returns true if rows
-    /// were read.
-    package func loadRelated(to owners: [ObjectReference], by relationship: PropertyDescription) throws -> Bool {
+    /// Loads the objects at the other end of a relationship of several objects, which have one entity, with one call.
+    ///
+    /// - Parameter transaction: That of the caller's snapshot; the greatest number if it reads the newest one afterwards.
+    /// - Returns: True if this snapshot may not have the objects, because they were loaded now or by another context.
+    package func loadRelated(
+        to owners: [ObjectReference], by relationship: PropertyDescription, in transaction: UInt64 = .max
+    ) throws -> Bool {
         guard let backing, let querying = backing.querying, let first = owners.first else { return false }
         guard relationship.isToMany else {
             let entity = model.entities[Int(first.entityIndex)]
@@ -93,17 +97,18 @@ extension Store {
             if !missing.isEmpty { try reload(missing) }
             return !missing.isEmpty
         }
-        let unread = owners.filter { backing.isFirstLoad(for: relationship.name, of: $0.key) }
-        if unread.isEmpty { return false }
-        do {
-            let keys = unread.map(customKey)
+        var unread: [ObjectReference] = []
+        var newest: UInt64 = 0
+        for owner in owners {
+            if let loaded = backing.loadTransaction(of: relationship.name, owner: owner.key) { newest = max(newest, loaded) } else { unread.append(owner) }
+        }
+        if unread.isEmpty { return newest > transaction }
+        let keys = unread.map(customKey)
+        try backing.loading(relationship.name, of: unread.map(\.key), newest: { latestTransaction }) {
             try backing.readingOneState {
                 let given = try backing.reading({ _ in try querying.members(of: keys, relationship: relationship.name) }) { try cacheMembers($0) }
                 try reloadMembers(of: relationship, owners: unread, except: given)
             }
-        } catch {
-            backing.forgetMembers()
-            throw error
         }
         return true
     }

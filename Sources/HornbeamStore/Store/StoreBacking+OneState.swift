@@ -26,7 +26,8 @@ extension StoreBacking {
             // Members that were read now are read again.
             forgetMembers()
         }
-        return try withTurn { try read(querying, OneState(saveCount: nil), body) }
+        // The store begins to read first: it may have to wait for others that have begun, and that wait for a save.
+        return try read(querying, OneState(saveCount: nil)) { try withTurn(body) }
     }
 
     private func read<Result>(_ querying: any QueryingStore, _ state: OneState, _ body: () throws -> Result) throws -> Result {

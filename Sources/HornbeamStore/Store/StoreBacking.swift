@@ -8,8 +8,15 @@ package final class StoreBacking: Sendable {
     let custom: any CustomStore
     /// Serialises the calls of the custom store.
     private let turn = Monitor()
-    /// The relationships whose members were already loaded.
-    private let known = Guarded<Set<Relationship>>([])
+    private let loadedMembers = Guarded(LoadedMembers())
+
+    /// The relationships whose members are cached.
+    private struct LoadedMembers {
+        /// The transactions of the cache after the loads. Older snapshots do not have the members.
+        var transactions: [Relationship: UInt64] = [:]
+        /// The number of times that all relationships were forgotten.
+        var forgottenCount = 0
+    }
 
     private struct Relationship: Hashable {
         let owner: UInt64
@@ -35,13 +42,32 @@ package final class StoreBacking: Sendable {
         return try turn.withLock { try body(custom) }
     }
 
-    /// True at the first call for a relationship of an owner.
-    func isFirstLoad(for relationship: String, of owner: UInt64) -> Bool {
-        known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
+    /// The transaction of the cache after the members of an owner were loaded; nil if they must be loaded.
+    func loadTransaction(of relationship: String, owner: UInt64) -> UInt64? {
+        loadedMembers.withLock { $0.transactions[Relationship(owner: owner, name: relationship)] }
+    }
+
+    /// Runs a load of the members of owners. They count as cached afterwards, not before: another thread would read some of them. If all relationships are
+    /// forgotten meanwhile, they are loaded again.
+    ///
+    /// - Parameter newest: Returns the newest transaction of the cache.
+    func loading(_ relationship: String, of owners: [UInt64], newest: () -> UInt64, _ body: () throws -> Void) throws {
+        let before = loadedMembers.withLock { $0.forgottenCount }
+        try body()
+        let transaction = newest()
+        loadedMembers.withLock { loaded in
+            guard loaded.forgottenCount == before else { return }
+            for owner in owners { loaded.transactions[Relationship(owner: owner, name: relationship)] = transaction }
+        }
     }
 
     /// Makes the next read of each relationship load its members again.
-    func forgetMembers() { known.withLock { $0.removeAll(keepingCapacity: true) } }
+    func forgetMembers() {
+        loadedMembers.withLock { loaded in
+            loaded.transactions.removeAll(keepingCapacity: true)
+            loaded.forgottenCount += 1
+        }
+    }
 
     // MARK: Querying stores
 
@@ -71,8 +97,13 @@ package final class StoreBacking: Sendable {
     }
 
     /// Runs a save. No rows are read into the cache meanwhile.
+    ///
+    /// - Throws: `unsupportedRequest` in the reads of a fetch for which saves wait.
     func saving<Result>(_ body: () throws -> Result) throws -> Result {
-        try turn.withLock {
+        if let state = oneState.current, state.saveCount == nil {
+            throw HornbeamError(.unsupportedRequest, "A fetch with prefetching runs code of the app that saves. Save after the fetch has returned.")
+        }
+        return try turn.withLock {
             defer { saveCount.add(1, ordering: .releasing) }
             return try body()
         }
@@ -149,10 +180,16 @@ extension Store {
         options.backing = backing
         // The cache is not the history of the custom store.
         options.history = nil
-        let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
-        try store.observeExternalChanges()
-        if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
-        return store
+        do {
+            let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
+            try store.observeExternalChanges()
+            if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
+            return store
+        } catch {
+            // It was opened, and no container would close it.
+            _ = try? backing.call { try $0.close() }
+            throw error
+        }
     }
 
     /// True when the custom store may have rows that are not cached.
@@ -187,22 +224,24 @@ extension Store {
         return try snapshot().exists(model.entities[Int(reference.entityIndex)], reference.key)
     }
 
-    /// Loads the members of a to-many relationship at the first call for its owner. Returns true if they were loaded.
-    package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
-        guard let backing, isIncremental, backing.isFirstLoad(for: relationship.name, of: owner.key) else { return false }
+    /// Loads the members of a to-many relationship of an owner if they are not cached.
+    ///
+    /// - Parameter transaction: That of the caller's snapshot.
+    /// - Returns: True if this snapshot may not have the members, because they were loaded now or by another context.
+    package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference, in transaction: UInt64) throws -> Bool {
+        guard let backing, isIncremental else { return false }
+        if let loaded = backing.loadTransaction(of: relationship.name, owner: owner.key) { return loaded > transaction }
         let key = customKey(owner)
         do {
-            try backing.readingOneState {
-                let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
-                if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
+            try backing.loading(relationship.name, of: [owner.key], newest: { latestTransaction }) {
+                try backing.readingOneState {
+                    let given = try backing.reading({ try $0.rows(for: .members(of: key, relationship: relationship.name)) }) { try cacheMembers($0) }
+                    if isQuerying { try reloadMembers(of: relationship, owners: [owner], except: given) }
+                }
             }
         } catch is StoreBacking.NewerCache {
             // The fetch to which this read belongs is repeated. A getter, which cannot throw, must not record an error.
-            backing.forgetMembers()
             return false
-        } catch {
-            backing.forgetMembers()
-            throw error
         }
         return true
     }

@@ -87,6 +87,24 @@ import Testing
         #expect(try child.count(authors()) == 20)
     }
 
+    @Test("CST-3: a relationship that another context has read is complete in each context")
+    func membersInSeveralContexts() throws {
+        let store = try storeWithAuthors(1)
+        let writer = try container(store).newContext()
+        let book = try writer.insert(entityNamed: "Book")
+        try book.setValue("b", forKey: "title")
+        try book.setValue(try #require(writer.fetch(authors()).first), forKey: "author")
+        try writer.save()
+        let fresh = try container(AnsweringStore(sharing: store))
+        let (first, second, third) = (fresh.newContext(), fresh.newContext(), fresh.newContext())
+        let child = third.newChildContext()
+        var found: [ManagedObject] = []
+        for context in [first, second, child] { found += try context.fetch(authors()) }
+        #expect(found.count == 3)
+        // The first one loads the books into the cache, after the snapshots of the others.
+        for author in found { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 1) }
+    }
+
     @Test("CST-3, MRG-1: a save over a row that another process changed is refused like in Hornbeam's own stores")
     func changedRowsAreConflicts() throws {
         let store = try storeWithAuthors(3)
