@@ -48,10 +48,12 @@ struct PostgresError: Error {
         switch state {
         case "57014":
             HornbeamError(.storeOperationFailed, "The PostgreSQL server cancelled a statement: \(message). See statementTimeout.", cause: cause)
-        case "54000" where constraint != nil:
+        // The server names the index only for values that fit into a page.
+        case "54000" where constraint != nil || message.contains("index row"):
             HornbeamError(
                 .storeOperationFailed,
-                "A value is too long for the index “\(constraint ?? "")” of the PostgreSQL server. Nothing was written. A unique or indexed text has about "
+                "A value is too long for \(constraint.map { "the index “\($0)”" } ?? "an index") of the PostgreSQL server. Nothing was written. "
+                    + "A unique or indexed text has about "
                     + "2,700 bytes at most: shorten it, or remove the constraint or the fetch index from the model.", cause: cause)
         case "55P03":
             HornbeamError(

@@ -65,12 +65,12 @@ extension PostgresStore {
     }
 
     private func unknownOutcome(_ error: any Error) -> HornbeamError {
-        let reason = (error as? PostgresError).map { ": \($0.message)" } ?? ""
+        let known = error as? HornbeamError
+        let reason = known?.message ?? (error as? PostgresError)?.message ?? "\(error)"
         return HornbeamError(
-            .storeOperationFailed,
-            "The PostgreSQL server cannot be asked whether it has written the changes, so this is unknown\(reason). A context that saves again first "
-                + "finds it out, and writes no change twice. Look at the objects before you repeat a batch.",
-            cause: (error as? HornbeamError)?.message)
+            known?.code ?? .storeOperationFailed,
+            "The PostgreSQL server cannot be asked whether it has written the changes, so this is unknown. A context that saves again first "
+                + "finds it out, and writes no change twice. Look at the objects before you repeat a batch. The reason: \(reason)")
     }
 
     /// One round trip for new objects, two with changed or deleted objects. The notification is sent in the same message, but in a transaction of its own:
