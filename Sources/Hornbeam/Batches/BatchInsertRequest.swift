@@ -58,6 +58,7 @@ public struct BatchInsertRequest {
     }
 
     /// Inserts one object for each element of a sequence. The sequence is iterated once, while rows are written.
+    @inlinable
     public init<Source: Sequence>(
         entityName: String, from source: Source, _ fill: @escaping (Source.Element, BatchRow) throws -> Void
     ) {
@@ -79,6 +80,7 @@ public struct BatchInsertRequest {
     }
 
     /// Inserts one object of a class for each element of a sequence, like `init(entityName:from:_:)`.
+    @inlinable
     public init<Source: Sequence>(
         _ type: ManagedObject.Type, from source: Source, _ fill: @escaping (Source.Element, BatchRow) throws -> Void
     ) {

@@ -18,6 +18,8 @@ public final class BatchRow {
     private let reference: (ManagedObjectID) -> ObjectReference?
     /// The properties with a default, for rows that do not set them.
     private let defaults: [(index: Int, value: PropertyValue)]
+    /// Whether each property is an attribute that is written directly into its cell if the value needs no conversion.
+    private let isPlain: [Bool]
     private var failure: (any Error)?
 
     init(
@@ -29,6 +31,7 @@ public final class BatchRow {
         self.isDirect = isDirect
         self.reference = reference
         values = Array(repeating: nil, count: entity.properties.count)
+        isPlain = entity.properties.map { isDirect && $0.isAttribute && !$0.isTransient && !$0.isDerived }
         defaults = entity.properties.filter { !$0.isTransient && !$0.defaultValue.isNull }
             .map { ($0.index, $0.defaultValue) }
     }
@@ -73,6 +76,11 @@ public final class BatchRow {
 
     @usableFromInline
     func set(_ nameID: PropertyNameID, _ value: PropertyValue) {
+        if let index = entity.index(of: nameID), isPlain[index] {
+            do {
+                if try writer.setHeld(index, value) { return given.insert(index) }
+            } catch { return fail(error) }
+        }
         let property = property(nameID)
         do { try assign(value, to: property) } catch { fail(error) }
     }

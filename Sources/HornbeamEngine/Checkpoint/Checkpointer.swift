@@ -38,8 +38,11 @@ final class Checkpointer: Sendable {
 
     /// Records inner nodes that a transaction made.
     func recordInner(inner frames: [UInt32]) {
-        let nodes = frames.map { ($0, engine.pool.generation($0)) }
-        state.withLock { $0.inner += nodes }
+        if frames.isEmpty { return }
+        let pool = engine.pool
+        state.withLock { state in
+            for frame in frames { state.inner.append((frame, pool.generation(frame))) }
+        }
     }
 
     /// Returns the nodes of a replayed version as retired frames. Called when replay continues with the version of a big transaction, which is on

@@ -57,6 +57,11 @@ package struct Bytes {
     func commonPrefix(_ other: Bytes) -> Int {
         let limit = min(count, other.count)
         var n = 0
+        while n + 8 <= limit {
+            let difference = UInt64(littleEndian: load(n)) ^ UInt64(littleEndian: other.load(n))
+            if difference != 0 { return n + difference.trailingZeroBitCount / 8 }
+            n += 8
+        }
         while n < limit, load(n, as: UInt8.self) == other.load(n, as: UInt8.self) { n += 1 }
         return n
     }

@@ -31,8 +31,9 @@ struct Redo {
     /// A transaction with more bytes of redo is always attached, even if its nodes need more bytes.
     static let bytesMax = 64 << 20
 
-    /// The redo of a save of a few objects fits without a further allocation.
-    init() { bytes.reserveCapacity(1 << 10) }
+    /// The redo of a save of a few objects fits without a further allocation. With the header of the array this takes at most 1,032 bytes, which
+    /// the C library allocates from a cache of the thread.
+    init() { bytes.reserveCapacity(960) }
 
     mutating func abandon() {
         bytes = []

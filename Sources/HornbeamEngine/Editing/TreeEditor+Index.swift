@@ -15,6 +15,7 @@ extension TreeEditor {
     private func placeInCurrentLeaf(_ key: Bytes) -> (index: Int, found: Bool)? {
         let leaf = node(leaf)
         guard leaf.count > 0 else { return nil }
+        if isAtRightEdge, leaf.isBelow(key) { return (leaf.count, false) }
         if leaf.page.prefixLength == 0 {
             let head = key.head
             let isAfterFirst = head > leaf.head(0)

@@ -262,10 +262,9 @@ final class TreeEditor {
     private func build(in page: Page, from source: SlottedNode, _ range: Range<Int>, prefix: Int, reserve: Int) {
         let used = SlottedNode.measure(source, range, prefix: prefix)
         let entries = range.count + (reserve > 0 ? 1 : 0)
-        let average = max((used + reserve - Page.headerSize) / max(entries, 1), source.entrySize)
-        let heap = used - Page.headerSize - range.count * source.entrySize + max(reserve - source.entrySize, 0)
-        let most = (pool.pageSize - Page.headerSize - heap) / source.entrySize
-        let capacity = min(max((pool.pageSize - Page.headerSize) / average, entries), most)
+        // The next entries are expected to be as large as the average, and not smaller than the new one: entries with near keys are often alike.
+        let next = max((used + reserve - Page.headerSize) / max(entries, 1), reserve, source.entrySize)
+        let capacity = entries + max(pool.pageSize - used - reserve, 0) / next
         let shared = range.isEmpty ? [] : Array(source.key(range.lowerBound).prefix(prefix))
         shared.withBorrowedBytes { bytes in
             let target = SlottedNode.create(

@@ -127,6 +127,9 @@ extension ResolvedLayout {
             })
     }
 
+    /// The largest number of bytes of the variable cells of a row in a leaf. Larger values become blobs.
+    func variableBytesMax(pageSize: Int) -> Int { current.variableBytesMax(pageSize: pageSize) }
+
     /// Whether a row has the current layout. A positive result is cached in the row.
     func hasCurrentLayout(_ row: RowBuffer) -> Bool {
         if row.layoutsFoundEqual === self { return true }

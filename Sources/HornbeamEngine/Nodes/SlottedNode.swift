@@ -270,6 +270,14 @@ struct SlottedNode {
         return own < other ? -1 : own > other ? 1 : 0
     }
 
+    /// True if a key that shares the node's prefix is above all keys of the node, which has at least one.
+    func isBelow(_ key: Bytes) -> Bool {
+        guard sharesPrefix(key) else { return false }
+        let rest = key.dropFirst(page.prefixLength)
+        let (last, wanted) = (head(count - 1), rest.head)
+        return last < wanted || (last == wanted && compareTail(count - 1, rest) < 0)
+    }
+
     /// True if key `i` begins with the given bytes.
     func key(_ i: Int, startsWith start: Bytes) -> Bool {
         let prefixLength = page.prefixLength
@@ -392,6 +400,8 @@ struct SlottedNode {
             page.copy(SlottedNode.slotSize, from: source.page, at: source.slot(i), to: slot(n))
             page.store(UInt16(start), at: slot(n))
             page.count = n + 1
+        } else if cut > 0, source.restLength(i) >= cut {
+            appendShortened(i, of: source, by: cut)
         } else {
             source.key(i).withBorrowedBytes { key in
                 let done = insert(at: n, key: key, value: source.value(i), isBlob: source.isBlob(i))
@@ -401,5 +411,23 @@ struct SlottedNode {
         if isInner {
             setChild(n, source.child(i), hint: unsafe source.hintCell(i).pointee.load(ordering: .relaxed))
         }
+    }
+
+    /// Appends an entry of another node whose prefix is shorter by `cut` bytes. The key begins with the longer prefix.
+    private func appendShortened(_ i: Int, of source: SlottedNode, by cut: Int) {
+        let n = count
+        let tail = source.tail(i)
+        let rest = tail.dropFirst(min(cut, tail.count))
+        let value = source.value(i)
+        let start = page.pushHeap(rest.count + value.count)
+        let head = cut < 8 ? source.head(i) << UInt64(8 * cut) | tail.head >> UInt64(64 - 8 * cut) : tail.dropFirst(min(cut - 8, tail.count)).head
+        page.store(head, at: Page.headerSize + 8 * n)
+        page.store(UInt16(start), at: slot(n))
+        page.store(UInt16(source.restLength(i) - cut), at: slot(n) + 2)
+        page.store(source.valueWord(i), at: slot(n) + 4)
+        page.copy(rest, to: start)
+        page.copy(value, to: start + rest.count)
+        page.count = n + 1
+        assert(key(n) == source.key(i), "A key with a longer shared prefix has the same bytes.")
     }
 }

@@ -1,6 +1,6 @@
 // Decides when checkpoints and cleaning are due, and which page files the cleaner empties.
 //
-// Invariant: page files and log occupy at most 1.7 times the live bytes, plus two page files and some log segments, plus the bytes that
+// Invariant: page files and log occupy at most 1.7 times the live bytes, plus four page files and some log segments, plus the bytes that
 // only readers and pinned snapshots need. The parts of this bound:
 // - Between checkpoints, the dead bytes are at most `deadPercentMax` of the live bytes.
 // - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, because it writes new pages before old ones are freed.
@@ -30,6 +30,9 @@ struct SpacePolicy: Sendable {
     /// The percentage of dead bytes after cleaning. It is below the limit, so that cleaning is not due again at once.
     private static let deadPercentGoal = 28
     private static let replacedPercentMax = 25
+    /// The number of page files whose bytes may be replaced in a store of any size. Each checkpoint of a small store would write most of its
+    /// pages again otherwise, and the cleaner would move the rest.
+    private static let replacedFilesMax = 4
     private static let freedPercentMax = 10
     // Bounds for the bytes of log between two checkpoints. The lower one avoids frequent checkpoints of small stores. The upper one limits the
     // time of replay.
@@ -48,13 +51,12 @@ struct SpacePolicy: Sendable {
 
     /// True if a checkpoint is due. `replaced` and `logged` count the bytes since the last one.
     func isCheckpointDue(replaced: Int, logged: Int, live: Int) -> Bool {
-        let most = replacedBytesMax(live: live)
-        return replaced > most || logged > loggedBytesMax(besides: replaced, of: most)
+        replaced > replacedBytesMax(live: live) || logged > loggedBytesMax(besides: replaced, live: live)
     }
 
     /// True if the log is much longer than the length at which a checkpoint is due: commits are faster than checkpoints.
     func isLogOverdue(replaced: Int, logged: Int, live: Int) -> Bool {
-        logged / 2 > loggedBytesMax(besides: replaced, of: replacedBytesMax(live: live))
+        logged / 2 > loggedBytesMax(besides: replaced, live: live)
     }
 
     /// True if a checkpoint may be throttled: fewer bytes were replaced than 5/4 of the number at which it is due.
@@ -69,11 +71,12 @@ struct SpacePolicy: Sendable {
     }
 
     private func replacedBytesMax(live: Int) -> Int {
-        max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+        max(live / 100 * SpacePolicy.replacedPercentMax, SpacePolicy.replacedFilesMax * fileSizeLimit(live: live))
     }
 
-    private func loggedBytesMax(besides replaced: Int, of most: Int) -> Int {
-        min(max((most - replaced) / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
+    private func loggedBytesMax(besides replaced: Int, live: Int) -> Int {
+        let share = live / 100 * SpacePolicy.replacedPercentMax - replaced
+        return min(max(share / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
     /// True if a second checkpoint should follow at once. It writes no pages, but releases the `kept` bytes that the first one freed.

@@ -43,13 +43,13 @@ import Glibc
                 head: 0, start: UInt32(bytes.count), keyLength: UInt16(key.count), valueLength: UInt16(value.count)))
         assert(shared <= key.count, "All keys share their first bytes.")
         unsafe bytes.append(contentsOf: key)
-        unsafe bytes.append(contentsOf: value)
+        if unsafe !value.isEmpty { unsafe bytes.append(contentsOf: value) }
     }
 
     private func noteShared(_ key: Bytes) {
         guard shared > 0 else { return }
         guard let first = entries.first else { return shared = key.count }
-        shared = min(shared, bytes.withBorrowedBytes { self.key(first, $0).commonPrefix(key) })
+        shared = bytes.withBorrowedBytes { $0.dropFirst(Int(first.start)).prefix(shared).commonPrefix(key) }
     }
 
     private func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
@@ -71,8 +71,15 @@ import Glibc
     /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
     private func sort() {
         bytes.withBorrowedBytes { bytes in
-            for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
-            sortByHeads()
+            var isSorted = true
+            var last: UInt64 = 0
+            for i in entries.indices {
+                let head = key(entries[i], bytes).dropFirst(shared).head
+                entries[i].head = head
+                if head < last { isSorted = false }
+                last = head
+            }
+            if !isSorted { sortByHeads() }
             sortEqualHeads(bytes)
             assert(zip(entries, entries.dropFirst()).allSatisfy { $0.head <= $1.head }, "Sorted entries ascend.")
         }
@@ -100,30 +107,44 @@ import Glibc
         while start < entries.count {
             var end = start + 1
             while end < entries.count, entries[end].head == entries[start].head { end += 1 }
-            if end - start > 1 {
-                entries[start..<end].sort { a, b in
-                    let order = key(a, bytes).compare(key(b, bytes))
-                    return order != 0 ? order < 0 : a.start < b.start
-                }
-            }
+            if end - start > 1 { sortByKeys(start..<end, bytes) }
             start = end
         }
     }
 
-    /// Sorts the entries and calls `body` with each key and value, until it returns false. Returns the index of that entry in the order of
-    /// insertion; nil if it never returned false.
-    fileprivate func forEachSorted(
-        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Int? {
+    /// Sorts entries by their keys and, if keys are equal, by insertion. Entries of a batch are often in order already.
+    private func sortByKeys(_ range: Range<Int>, _ bytes: Bytes) {
+        func isBefore(_ a: Entry, _ b: Entry) -> Bool {
+            let order = key(a, bytes).compare(key(b, bytes))
+            return order != 0 ? order < 0 : a.start < b.start
+        }
+        for i in range.dropFirst() where !isBefore(entries[i - 1], entries[i]) { return entries[range].sort(by: isBefore) }
+    }
+
+    /// Sorts the entries and calls `body` with ranges of their indexes in key order, and a function that returns the entry of an index.
+    fileprivate func forEachPart<R>(
+        _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
+    ) throws(EngineError) -> R? {
         sort()
         let entries = entries
-        return try bytes.withBorrowedBytes { (bytes) throws(EngineError) -> Int? in
-            for entry in entries {
-                guard unsafe try !body(unsafe key(entry, bytes).buffer, unsafe value(entry, bytes).buffer) else { continue }
-                return entries.reduce(0) { $0 + ($1.start < entry.start ? 1 : 0) }
+        return try bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
+            var next = 0
+            while next < entries.count {
+                let part = next..<min(next + EntryBatch.entriesTogether, entries.count)
+                if let result = try body(part, { (key(entries[$0], bytes), value(entries[$0], bytes)) }) { return result }
+                next = part.upperBound
             }
             return nil
         }
+    }
+
+    /// The number of entries that are put in one epoch.
+    private static let entriesTogether = 32
+
+    /// The index in the order of insertion of the entry with an index in the order of keys.
+    fileprivate func insertionIndex(of index: Int) -> Int {
+        let start = entries[index].start
+        return entries.reduce(0) { $0 + ($1.start < start ? 1 : 0) }
     }
 }
 
@@ -131,13 +152,16 @@ extension WriteTransaction {
     /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or is twice in the batch, and
     /// returns the index of its entry in the order of insertion. Returns nil if all entries were put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
-        unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
+        try put(batch, in: index, onlyNew: true)
     }
+
     /// Puts the entries of a batch into an index in the order of their keys, and replaces values of keys that exist already.
     package func put(_ batch: EntryBatch, in index: TreeID) throws(EngineError) {
-        _ = unsafe try batch.forEachSorted { key, value throws(EngineError) in
-            unsafe try put(key, value, in: index)
-            return true
-        }
+        _ = try put(batch, in: index, onlyNew: false)
+    }
+
+    private func put(_ batch: EntryBatch, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Int? {
+        let existing = try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: index, onlyNew: onlyNew) }
+        return existing.map { batch.insertionIndex(of: $0) }
     }
 }

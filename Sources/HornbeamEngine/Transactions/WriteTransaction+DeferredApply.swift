@@ -2,8 +2,8 @@
 // device writes while the trees are changed. The changes are applied from their redo, as in a replay.
 //
 // Invariants:
-// - Each tree has at most one deferred change. A read of that tree, another change of it, or a change of another kind first applies all deferred
-//   changes. Afterwards the transaction defers no more changes.
+// - Each index has at most one deferred change. The deferred rows of a table have different keys. A read of such a tree, another change of it, or a
+//   change of another kind first applies all deferred changes. Afterwards the transaction defers no more changes.
 // - A change is deferred only after the path to its leaf has been read and checked. So applying it can fail only if a page of the path has been
 //   evicted and cannot be read again, or if no frames are free.
 
@@ -14,9 +14,11 @@ struct DeferredChanges {
     fileprivate var count = 0
     /// The offset of the first deferred change in the redo.
     fileprivate var start = 0
+    /// The tables and keys of the deferred rows.
+    fileprivate var rows: [(table: TreeID, key: UInt64)] = []
 
     /// The largest number of deferred changes. Deferred apply does not make larger transactions faster.
-    fileprivate static let countMax = 12
+    static let countMax = 12
 }
 
 extension WriteTransaction {
@@ -37,8 +39,11 @@ extension WriteTransaction {
     /// Records a deferred put of a row. Returns whether its key is new; nil if it cannot be deferred. `room` is the limit for its variable cells.
     func putDeferred(_ row: RowBuffer, key: UInt64, in editor: TreeEditor, room: Int) throws(EngineError) -> Bool? {
         guard mayDefer(editor), row.variableBytes <= room else { return nil }
+        if editor.hasDeferredChange, deferred.rows.contains(where: { $0 == (editor.id, key) }) { return nil }
+        // The deferred rows have other keys, so the tree without them has the answer.
         let isNew = try lookUp { () throws(EngineError) in try !editor.contains(key) }
         beginDeferring(editor)
+        deferred.rows.append((editor.id, key))
         redo.putRow(editor.id, key, row)
         return isNew
     }
@@ -48,7 +53,7 @@ extension WriteTransaction {
     }
 
     private func beginDeferring(_ editor: TreeEditor) {
-        assert(!deferred.isOver && !editor.hasDeferredChange, "Each tree has at most one deferred change.")
+        assert(!deferred.isOver && (editor.isTable || !editor.hasDeferredChange), "Each index has at most one deferred change.")
         if deferred.count == 0 { deferred.start = redo.bytes.count }
         deferred.count += 1
         editor.hasDeferredChange = true

@@ -13,16 +13,16 @@ package final class WriteTransaction {
     package internal(set) var number: TransactionNumber
     var redo = Redo()
     private(set) var nextObjectKey: UInt64
-    private var nextTree: UInt32
-    private var editors: [TreeID: TreeEditor] = [:]
+    private(set) var nextTree: UInt32
+    private(set) var editors: [TreeID: TreeEditor] = [:]
     // The editors that were used last, since consecutive changes often concern the same trees.
     private var recentIndex: TreeEditor?
     private var recentTable: TreeEditor?
     /// The ended transactions that share the version of this one (WriteTransaction+Sharing.swift).
     var ended: [EndedTransaction] = []
-    private var created: [TreeID: String] = [:]
-    private var dropped: Set<TreeID> = []
-    private var names: [String: TreeID]
+    private(set) var created: [TreeID: String] = [:]
+    private(set) var dropped: Set<TreeID> = []
+    private(set) var names: [String: TreeID]
     private var isOpen = true
     var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
@@ -37,6 +37,7 @@ package final class WriteTransaction {
 
     var pageSize: Int { ledger.pool.pageSize }
     var blobThreshold: Int { pageSize / 4 }
+    private let attachThreshold: Int
 
     init(engine: Engine, base: StoreVersion, pool: FramePool) {
         self.engine = engine
@@ -44,6 +45,7 @@ package final class WriteTransaction {
         number = base.number.next
         ledger = NodeLedger(pool: pool, birth: number.rawValue)
         unwrittenMax = pool.capacity / 2
+        attachThreshold = engine.options.attachThreshold
         nextObjectKey = base.nextObjectKey
         nextTree = base.nextTree
         names = base.names
@@ -194,9 +196,8 @@ package final class WriteTransaction {
 
     private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
         let editor = try self.index(editing: index)
-        guard key.count <= min(StoreLimits.keyLengthMax, pageSize / 8) else {
-            throw EngineError(
-                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(StoreLimits.keyLengthMax, pageSize / 8)).")
+        guard key.count <= keyLengthMax else {
+            throw EngineError(.tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(keyLengthMax).")
         }
         if let isPut = try putDeferred(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         try writeLeavesEarly()
@@ -214,6 +215,32 @@ package final class WriteTransaction {
         }
     }
 
+    /// Puts a part of a batch in one epoch. With `onlyNew`, stops at a key that exists already, and returns its index.
+    func put(
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in index: TreeID, onlyNew: Bool
+    ) throws(EngineError) -> Int? {
+        let editor = try self.index(editing: index)
+        guard deferred.isOver || part.count > DeferredChanges.countMax, part.allSatisfy({ isPlain(entry($0)) }) else {
+            for n in part where try !put(entry(n).key, entry(n).value, in: index, onlyNew: onlyNew) { return n }
+            return nil
+        }
+        try writeLeavesEarly()
+        defer { abandonRedoOfBigTransaction() }
+        return try mutate { () throws(EngineError) -> Int? in
+            for n in part {
+                let (key, value) = entry(n)
+                guard try editor.put(key, value, onlyNew: onlyNew) != .exists else { return n }
+                redo.put(editor.id, key, value, isBlob: false)
+            }
+            return nil
+        }
+    }
+
+    private var keyLengthMax: Int { min(StoreLimits.keyLengthMax, pageSize / 8) }
+
+    /// True if an entry can be put into a leaf as it is.
+    private func isPlain(_ entry: (key: Bytes, value: Bytes)) -> Bool { entry.key.count <= keyLengthMax && entry.value.count <= blobThreshold }
+
     private func store(
         _ editor: TreeEditor, _ key: Bytes, _ value: Bytes, isBlob: Bool, onlyNew: Bool
     ) throws(EngineError) -> Bool {
@@ -227,7 +254,7 @@ package final class WriteTransaction {
     /// half of the nodes, or when the nodes fill half of the pool.
     private func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
-        guard ended.isEmpty, count > engine.options.attachThreshold,
+        guard count > attachThreshold, ended.isEmpty,
             count * 2 > ledger.born.count * pageSize || ledger.unwritten >= unwrittenMax
         else { return }
         redo.abandon()
@@ -254,24 +281,36 @@ package final class WriteTransaction {
     /// Inserts or replaces a row. Returns false if it replaced one. Writes values that are too large for a leaf to the page files at once.
     @discardableResult
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) -> Bool {
-        let editor = try self.table(editing: table)
-        guard editor.layouts!.hasCurrentLayout(row) else {
+        let editor = try self.table(editing: table, appliesDeferred: false)
+        let layouts = editor.layouts!
+        guard layouts.hasCurrentLayout(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
-        let room = editor.layouts!.current.variableBytesMax(pageSize: pageSize)
+        let room = layouts.variableBytesMax(pageSize: pageSize)
+        guard deferred.isOver, row.variableBytes <= room else { return try put(row, key: key, in: editor, room: room) }
+        try writeLeavesEarly()
+        return try putPlain(row, key: key, in: editor)
+    }
+
+    private func put(_ row: RowBuffer, key: UInt64, in editor: TreeEditor, room: Int) throws(EngineError) -> Bool {
         if let isNew = try putDeferred(row, key: key, in: editor, room: room) { return isNew }
         try writeLeavesEarly()
-        let isNew = try mutate { () throws(EngineError) in
-            let cells = try row.spill(to: room) { value throws(EngineError) in
-                let reference = try engine.appendBlob(value, tree: table)
+        let cells = try mutate { () throws(EngineError) in
+            try row.spill(to: room) { value throws(EngineError) in
+                let reference = try engine.appendBlob(value, tree: editor.id)
                 ledger.newBlobs.append(reference)
                 return reference
             }
-            defer { if let cells { row.restore(cells) } }
-            let isNew = try editor.put(key: key, row)
-            redo.putRow(table, key, row)
-            return isNew
         }
+        defer { if let cells { row.restore(cells) } }
+        return try putPlain(row, key: key, in: editor)
+    }
+
+    /// Puts a row whose values fit in a leaf.
+    private func putPlain(_ row: RowBuffer, key: UInt64, in editor: TreeEditor) throws(EngineError) -> Bool {
+        let isNew = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
+        if redo.isAbandoned { return isNew }
+        redo.putRow(editor.id, key, row)
         abandonRedoOfBigTransaction()
         return isNew
     }
@@ -349,9 +388,10 @@ package final class WriteTransaction {
 
     // MARK: Editors
 
-    func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
+    /// - Parameter appliesDeferred: False for a change that may be deferred beside others of the same tree.
+    func editor(_ id: TreeID, appliesDeferred: Bool = true) throws(EngineError) -> TreeEditor {
         try requireOpen()
-        if let editor = editors[id] { return try applied(editor) }
+        if let editor = editors[id] { return appliesDeferred ? try applied(editor) : editor }
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
         let record = try base.record(id)
         let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
@@ -370,12 +410,12 @@ package final class WriteTransaction {
         return editor
     }
 
-    private func table(editing id: TreeID) throws(EngineError) -> TreeEditor {
+    private func table(editing id: TreeID, appliesDeferred: Bool = true) throws(EngineError) -> TreeEditor {
         if let recentTable, recentTable.id == id {
             try requireOpen()
-            return try applied(recentTable)
+            return appliesDeferred ? try applied(recentTable) : recentTable
         }
-        let editor = try editor(id)
+        let editor = try editor(id, appliesDeferred: appliesDeferred)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
         recentTable = editor
         return editor
@@ -451,49 +491,5 @@ package final class WriteTransaction {
         isOpen = false
         engine.abort(self)
         user?.exit()
-    }
-
-    /// Throws if a count exceeds the limits of a store, since the store could not be opened again.
-    func requireBounds() throws(EngineError) {
-        guard number.rawValue < StoreLimits.numberMax else { throw full("transaction numbers") }
-        guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
-    }
-
-    private func full(_ what: String) -> EngineError {
-        EngineError(.full, "All \(what) of the store are used up. Copy its content to a new one.", path: engine.path)
-    }
-
-    /// True if the transaction has changes.
-    var hasChanges: Bool { !redo.bytes.isEmpty || redo.isAbandoned }
-
-    /// The trees with their present roots, for writing their leaves. The editors forget their leaves, since these may be evicted.
-    func treesInProgress() -> [TreeRecord] {
-        editors.map { id, editor in
-            editor.forgetPath()
-            return TreeRecord(id: id, name: "", root: editor.root, layouts: editor.layouts)
-        }
-    }
-
-    /// Makes the version that includes the changes.
-    func makeVersion() -> StoreVersion {
-        assert(!isDeferred, "A version holds all changes of its ")
-        var trees = base.trees
-        for (id, editor) in editors where created[id] == nil {
-            guard let position = base.position(of: id) else { continue }
-            let old = trees[position]
-            if old.root == editor.root, old.layouts === editor.layouts { continue }
-            trees[position] = TreeRecord(id: id, name: old.name, root: editor.root, layouts: editor.layouts)
-        }
-        if !dropped.isEmpty { trees.removeAll { dropped.contains($0.id) } }
-        let new = created.isEmpty ? [] : created.sorted { $0.key < $1.key }
-        for (id, name) in new {
-            guard let editor = editors[id] else { continue }
-            trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
-        }
-        assert(zip(trees, trees.dropFirst()).allSatisfy { $0.id < $1.id }, "The trees of a version ascend.")
-        assert(trees.allSatisfy { $0.id.rawValue < nextTree }, "The next tree has a new number.")
-        assert(base.number < number, "A version follows its base.")
-        return StoreVersion(
-            number: number, trees: trees, names: names, nextTree: nextTree, nextObjectKey: nextObjectKey)
     }
 }

@@ -11,6 +11,9 @@ final class BatchSession {
 
     /// The bytes of entries of one index that are collected before they are written. Each time, most leaves of a large index are changed.
     private let runBytesMax: Int
+    /// The number of rows after which the memory of the collected entries is compared with its limit.
+    private static let rowsBetweenChecks = 64
+    @safe @exclusivity(unchecked) private var rowsSinceCheck = 0
     /// The number of keys that are reserved from the store's sequence at a time.
     private static let keyBlock = 4_096
 
@@ -31,9 +34,12 @@ final class BatchSession {
     private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
     @safe @exclusivity(unchecked) private var entries: [Run]
-    private var memberEntries: [EntryRun]
+    /// Entries of the members index of each mirror that wait to be written.
+    @safe @exclusivity(unchecked) private var memberEntries: [EntryBatch]
     @safe @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
+    /// The owner to which each mirror added its last member. Members of one owner often follow each other.
+    private var lastOwners: [ObjectReference?]
     /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
     private let writesUniqueKeysImmediately: Bool
     /// Inserted rows that still need their derived attributes.
@@ -55,7 +61,8 @@ final class BatchSession {
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in Run() }
         runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
-        memberEntries = table.mirrors.map { _ in EntryRun() }
+        memberEntries = table.mirrors.map { _ in EntryBatch() }
+        lastOwners = table.mirrors.map { _ in nil }
         store.batchThread.begin()
     }
 
@@ -100,7 +107,10 @@ final class BatchSession {
             if !index.isUnique { key.append(objectKey: object.key) }
             try collect(object, for: index, in: slot)
         }
-        if entries.contains(where: { $0.batch.memory >= runBytesMax }) { try writeEntries() }
+        rowsSinceCheck += 1
+        guard rowsSinceCheck == Self.rowsBetweenChecks else { return }
+        rowsSinceCheck = 0
+        if entries.contains(where: { $0.batch.memory >= runBytesMax }) || memberEntries.contains(where: { $0.memory >= runBytesMax }) { try writeEntries() }
     }
 
     /// Adds the entry with the current key.
@@ -144,26 +154,28 @@ final class BatchSession {
         try transaction.put(key.bytes, value, in: index.tree)
     }
 
-    func addMember(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws {
-        touch(owner, PropertyMask([mirror.link.relationship.index]))
-        guard mirror.link.order == nil, let slot = table.mirrors.firstIndex(where: { $0.link === mirror.link }) else {
-            let writer = MemberWriter(transaction: transaction, schema: store.schema)
-            return try writer.add(object, to: owner.key, mirror.link.forward)
+    /// - Parameter slot: The index of the mirror in `table.mirrors`.
+    func addMember(_ object: ObjectReference, _ owner: ObjectReference, ofMirror slot: Int) throws {
+        let link = table.mirrors[slot].link
+        if lastOwners[slot] != owner {
+            lastOwners[slot] = owner
+            touch(owner, PropertyMask(CollectionOfOne(link.relationship.index)))
         }
-        memberEntries[slot].append(owner: owner.key, object)
+        guard link.order == nil else {
+            let writer = MemberWriter(transaction: transaction, schema: store.schema)
+            return try writer.add(object, to: owner.key, link.forward)
+        }
+        var key = (owner.key.bigEndian, object.key.bigEndian)
+        let value = link.forward.memberValue(object, position: nil, schema: store.schema)
+        unsafe withUnsafeBytes(of: &key) { key in unsafe value.withUnsafeBytes { unsafe memberEntries[slot].append(key, $0) } }
     }
 
     /// Writes the collected entries.
     func writeEntries() throws {
         for (slot, index) in table.indexes.enumerated() { try write(&entries[slot], index) }
         for (slot, mirror) in table.mirrors.enumerated() {
-            let trees = mirror.link.forward
-            unsafe try memberEntries[slot].forEachSorted { (key, object) throws(EngineError) in
-                let value = trees.memberValue(object, position: nil, schema: store.schema)
-                unsafe try value.withRawBytes { value throws(EngineError) in
-                    unsafe try transaction.put(key, value, in: trees.members)
-                }
-            }
+            try transaction.put(memberEntries[slot], in: mirror.link.forward.members)
+            memberEntries[slot].removeAll()
         }
         try updateDerivedValues()
     }
@@ -171,7 +183,7 @@ final class BatchSession {
     /// The changes of the session that are to be published.
     func finishedChange() -> StoreChange {
         guard !touchedOwners.isEmpty else { return change }
-        for object in change.inserted { touchedOwners[object] = nil }
+        if touchedOwners.keys.contains(where: { $0.entityIndex == table.index }) { for object in change.inserted { touchedOwners[object] = nil } }
         change.updated = touchedOwners.sorted { $0.key < $1.key }
             .map { StoreChange.Updated(reference: $0.key, properties: $0.value) }
         return change
@@ -193,6 +205,7 @@ final class BatchSession {
         try execution.updateDerivedValues(written: awaitingDerivation, inserted: awaitingDerivation, changed: changesAwaitingDerivation)
         awaitingDerivation.removeAll(keepingCapacity: true)
         changesAwaitingDerivation.removeAll(keepingCapacity: true)
+        for slot in lastOwners.indices { lastOwners[slot] = nil }
         guard publishesChanges else { return }
         for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
     }

@@ -62,8 +62,12 @@ package final class BatchWriter {
     private(set) var rowNumber: Int
     private let rowsExpected: Int
     /// The columns of attributes and to-ones that require a value.
-    private let required: [StoredColumn]
-    private var owners: [ObjectReference?]
+    private let required: [Int]
+    /// The property of each mirror.
+    private let mirrors: [Int]
+    @safe @exclusivity(unchecked) private var owners: [ObjectReference?]
+    /// The last target of a to-one. The rows of one owner often follow each other.
+    private var lastTarget: (property: Int, id: ManagedObjectID, object: ObjectReference)?
 
     /// - Parameters:
     ///   - rowsBefore: The number of rows of the request before those of this batch.
@@ -74,7 +78,8 @@ package final class BatchWriter {
         self.store = store
         self.options = options
         table = store.schema.table(entity)
-        required = table.columns.compactMap { $0 }.filter { !$0.property.isOptional && !$0.property.isDerived }
+        required = table.columns.compactMap { $0 }.filter { !$0.property.isOptional && !$0.property.isDerived }.map(\.column)
+        mirrors = table.mirrors.map(\.column.property.index)
         keyCells = table.columns.map { column in
             KeyCell(isNeeded: column.map { column in
                 store.schema.table(entity).indexes.contains { $0.properties.contains(column.property) }
@@ -168,17 +173,32 @@ package final class BatchWriter {
         setKeyCell(property, target.key)
     }
 
+    /// Sets an attribute, by its index, to a value of the type of its column. Returns false, and sets nothing, if the value needs a conversion.
+    package func setHeld(_ index: Int, _ value: PropertyValue) throws -> Bool {
+        // `write` sets no null, because it expects an empty row.
+        guard !value.isNull, unsafe table.cells[index].write(value, to: try row()) else { return false }
+        if keyCells[index].isNeeded { keyCells[index].set(value) }
+        return true
+    }
+
     /// Sets any attribute, or a to-one by `.objectID`, with the conversions of a save.
     package func set(_ property: PropertyDescription, _ value: PropertyValue) throws {
         let column = table.column(property)
         if column.type == .reference {
-            let target = value.isNull
-                ? nil : try column.reference(value, schema: store.schema, origin: store.reader.origins)
-            return try setToOne(property, target)
+            return try setToOne(property, try target(of: column, value))
         }
         let value = try column.coerced(value)
         try column.write(value, to: row(), schema: store.schema, origin: store.reader.origins)
         if keyCells[property.index].isNeeded { keyCells[property.index].set(value) }
+    }
+
+    private func target(of column: StoredColumn, _ value: PropertyValue) throws -> ObjectReference? {
+        if value.isNull { return nil }
+        let property = column.property.index
+        if case .objectID(let id) = value, let lastTarget, lastTarget.property == property, lastTarget.id == id { return lastTarget.object }
+        let object = try column.reference(value, schema: store.schema, origin: store.reader.origins)
+        if case .objectID(let id) = value { lastTarget = (property, id, object) }
+        return object
     }
 
     private func setKeyCell<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
@@ -220,20 +240,27 @@ package final class BatchWriter {
     func appendRow(
         _ session: BatchSession, _ body: (ObjectReference) throws -> Void = { _ in }
     ) throws -> ObjectReference {
-        for column in required where session.row.isNull(column.column) { throw rowError(column.property.missingInBatch) }
+        let row = session.row
+        for column in required where row.isNull(column) { throw missing(column) }
         let key = try session.assignKey(row: rowNumber)
-        session.row.set(EntityTable.versionColumn, UInt32(1))
-        try session.transaction.put(session.row, key: key, in: table.tree)
+        row.set(EntityTable.versionColumn, UInt32(1))
+        try session.transaction.put(row, key: key, in: table.tree)
         let object = ObjectReference(entityIndex: table.index, key: key)
         try session.addEntries(of: object, cells: keyCells)
-        for mirror in table.mirrors {
-            if let owner = owners[mirror.column.property.index] { try session.addMember(object, owner, mirror) }
+        for slot in mirrors.indices {
+            if let owner = owners[mirrors[slot]] { try session.addMember(object, owner, ofMirror: slot) }
         }
         session.recordInserted(object)
         startRow(session)
         try body(object)
         try countRow()
         return object
+    }
+
+    /// The error of a row without a required value.
+    private func missing(_ column: Int) -> HornbeamError {
+        guard let property = table.columns.first(where: { $0?.column == column })??.property else { preconditionFailure("A required column has a property.") }
+        return rowError(property.missingInBatch)
     }
 
     /// Adds the number of the row to the error.
@@ -257,7 +284,7 @@ package final class BatchWriter {
     private func startRow(_ session: BatchSession) {
         session.row.reset()
         for index in keyCells.indices where keyCells[index].isNeeded { keyCells[index].clear() }
-        for mirror in table.mirrors { owners[mirror.column.property.index] = nil }
+        for property in mirrors { owners[property] = nil }
     }
 
     /// Commits the appended rows and ends the batch. Further rows start a new batch.

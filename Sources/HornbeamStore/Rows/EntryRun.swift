@@ -42,11 +42,13 @@ struct EntryRun {
     mutating func forEachSorted<E: Error>(
         _ body: (UnsafeRawBufferPointer, ObjectReference) throws(E) -> Void
     ) throws(E) {
+        var sorted: [Entry] = []
+        swap(&sorted, &entries)
         defer {
             arena.removeAll(keepingCapacity: true)
-            entries.removeAll(keepingCapacity: true)
+            sorted.removeAll(keepingCapacity: true)
+            swap(&sorted, &entries)
         }
-        var sorted = entries
         unsafe try arena.withRawBytes { arena throws(E) in
             sorted.sort { unsafe Self.isBefore($0, $1, arena) }
             for entry in sorted {

@@ -7,30 +7,35 @@ extension SaveExecution {
 
     func checkVersions() throws {
         var conflicts = SaveConflicts()
-        for update in changes.updates { try check(update.entity, update.key, update.expectedVersion, &conflicts) }
-        for delete in changes.deletes { try check(delete.entity, delete.key, delete.expectedVersion, &conflicts) }
-        for check in changes.checks { try self.check(check.entity, check.key, check.expectedVersion, &conflicts) }
+        var rows: (table: EntityTable, view: TableView)?
+        func check(_ entity: EntityDescription, _ key: UInt64, _ expected: UInt32) throws {
+            let table = schema.table(entity)
+            let current: (table: EntityTable, view: TableView)
+            if let rows, rows.table === table { current = rows } else { current = (table, try transaction.table(table.tree)) }
+            rows = current
+            let stored = try Self.version(of: key, in: current.view)
+            if stored != expected { try addConflict(ObjectReference(entityIndex: table.index, key: key), expected, stored, &conflicts) }
+        }
+        for update in changes.updates { try check(update.entity, update.key, update.expectedVersion) }
+        for delete in changes.deletes { try check(delete.entity, delete.key, delete.expectedVersion) }
+        for object in changes.checks { try check(object.entity, object.key, object.expectedVersion) }
         guard conflicts.isEmpty else { throw conflicts }
     }
 
-    private func check(
-        _ entity: EntityDescription, _ key: UInt64, _ expected: UInt32, _ conflicts: inout SaveConflicts
-    ) throws {
-        let table = schema.table(entity)
-        let stored = try version(of: key, in: table)
-        if stored == expected { return }
-        let reference = ObjectReference(entityIndex: table.index, key: key)
+    private func addConflict(_ object: ObjectReference, _ expected: UInt32, _ stored: UInt32, _ conflicts: inout SaveConflicts) throws {
         conflicts.versions.append(
             VersionConflict(
-                reference: reference, objectID: reader.origins.objectID(reference), expectedVersion: expected,
-                storedVersion: stored, storedValues: stored == 0 ? nil : try values(of: key, in: table)))
+                reference: object, objectID: reader.origins.objectID(object), expectedVersion: expected,
+                storedVersion: stored, storedValues: stored == 0 ? nil : try values(of: object.key, in: schema.table(at: object.entityIndex))))
+    }
+
+    private func version(of key: UInt64, in table: EntityTable) throws(EngineError) -> UInt32 {
+        try Self.version(of: key, in: try transaction.table(table.tree))
     }
 
     /// 0 when there is no row.
-    private func version(of key: UInt64, in table: EntityTable) throws(EngineError) -> UInt32 {
-        try transaction.table(table.tree).withRow(key) { (row) throws(EngineError) -> UInt32 in
-            row.load(EntityTable.versionColumn, as: UInt32.self)
-        } ?? 0
+    private static func version(of key: UInt64, in rows: TableView) throws(EngineError) -> UInt32 {
+        try rows.withRow(key) { (row) throws(EngineError) -> UInt32 in row.load(EntityTable.versionColumn, as: UInt32.self) } ?? 0
     }
 
     private func values(of key: UInt64, in table: EntityTable) throws(EngineError) -> [PropertyValue]? {

@@ -34,14 +34,38 @@ extension SaveExecution {
 
     // MARK: Update
 
-    func execute(_ update: UpdateValues) throws {
+    /// Reads the rows of some updates before it writes the first of them: a read of a tree with deferred changes would apply them.
+    func execute(_ updates: [UpdateValues]) throws {
+        var next = 0
+        while next < updates.count {
+            let end = min(next + Self.updatesTogether, updates.count)
+            let prepared = try updates[next..<end].map { try prepare($0) }
+            for update in prepared { try write(update) }
+            next = end
+        }
+    }
+
+    private static let updatesTogether = 8
+
+    func execute(_ update: UpdateValues) throws { try write(try prepare(update)) }
+
+    /// An update with the new row, and what its write removes and adds besides.
+    private struct PreparedUpdate {
+        let update: UpdateValues
+        let row: RowBuffer
+        var oldOwners: [ObjectReference?] = []
+        var oldEntries: [(ValueIndex, [UInt8])] = []
+        var newEntries: [(ValueIndex, IndexKey)] = []
+    }
+
+    private func prepare(_ update: UpdateValues) throws -> PreparedUpdate {
         let table = update.table
         let values = update.values
-        let row = try buffer(table)
-        var oldOwners: [ObjectReference?] = []
+        let row = try buffers.take(of: table, in: transaction)
+        var prepared = PreparedUpdate(update: update, row: row)
         try transaction.table(table.tree).withRow(update.key) { (old) throws(EngineError) in
             try row.copy(old, table: table)
-            for mirror in table.mirrors { oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
+            for mirror in table.mirrors { prepared.oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
             for index in table.indexes where !index.isUnique && update.changes(index) {
                 try index.fill(&key, from: old, of: table)
                 addOldEntry(index, update.key)
@@ -49,15 +73,24 @@ extension SaveExecution {
                 if !key.isExcluded { newEntries.append((index, key)) }
             }
         }
-        assert(oldOwners.isEmpty || oldOwners.count == table.mirrors.count, "Each to-one of the row has its old value.")
+        assert(prepared.oldOwners.isEmpty || prepared.oldOwners.count == table.mirrors.count, "Each to-one of the row has its old value.")
         row.set(EntityTable.versionColumn, update.nextVersion)
         for case let column? in table.columns {
             guard let value = values[column.property.index] else { continue }
             try column.write(value, to: row, schema: schema, origin: reader.origins)
         }
+        swap(&prepared.oldEntries, &oldEntries)
+        swap(&prepared.newEntries, &newEntries)
+        return prepared
+    }
+
+    private func write(_ prepared: PreparedUpdate) throws {
+        let update = prepared.update
+        (oldEntries, newEntries) = (prepared.oldEntries, prepared.newEntries)
         try exchangeEntries(of: update.reference)
-        try transaction.put(row, key: update.key, in: table.tree)
-        try moveMemberships(update, values, oldOwners)
+        try transaction.put(prepared.row, key: update.key, in: update.table.tree)
+        buffers.give(prepared.row, of: update.table)
+        try moveMemberships(update, update.values, prepared.oldOwners)
         note(update.reference, mask: update.mask)
     }
 
@@ -69,6 +102,7 @@ extension SaveExecution {
     }
 
     private func exchangeEntries(of object: ObjectReference) throws {
+        if oldEntries.isEmpty, newEntries.isEmpty { return }
         for (index, bytes) in oldEntries { _ = try transaction.delete(bytes, from: index.tree) }
         for (index, entry) in newEntries {
             key = entry

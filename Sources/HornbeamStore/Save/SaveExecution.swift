@@ -11,7 +11,7 @@ final class SaveExecution {
     /// The index entries that one object removes and adds; empty between objects.
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
-    private let buffers: RowBuffers
+    let buffers: RowBuffers
     /// True if an object without a row does not exist, so that links to it are omitted.
     var checksMembers: Bool
     /// The changed properties of each object, collected until the end.
@@ -34,11 +34,13 @@ final class SaveExecution {
         defer { swap(&key, &buffers.key) }
         if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
         try checkVersions()
+        // Each update notes its object, and each insert the owners of its mirrors.
+        masks.reserveCapacity(changes.updates.count + changes.inserts.count)
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         try claimUniqueKeys(updates, inserts)
         for delete in changes.deletes { try execute(delete) }
-        for update in updates { try execute(update) }
+        try execute(updates)
         for insert in inserts { try execute(insert) }
         for link in changes.links where try rowExists(link.owner) { try execute(link) }
         if !schema.derivations.isEmpty {
@@ -137,10 +139,24 @@ struct UpdateValues {
 /// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time.
 final class RowBuffers {
     private var buffers: [RowBuffer?]
+    /// Further rows of each table.
+    private var spare: [[RowBuffer]]
     /// The buffer for the keys of index entries.
     fileprivate var key = IndexKey()
 
-    init(_ schema: Schema) { buffers = Array(repeating: nil, count: schema.tables.count) }
+    init(_ schema: Schema) {
+        buffers = Array(repeating: nil, count: schema.tables.count)
+        spare = Array(repeating: [], count: schema.tables.count)
+    }
+
+    /// An empty row of a table for an update, which `give` returns.
+    func take(of table: EntityTable, in transaction: WriteTransaction) throws(EngineError) -> RowBuffer {
+        guard let row = spare[Int(table.index)].popLast() else { return RowBuffer(layout: try transaction.table(table.tree).layout) }
+        row.reset()
+        return row
+    }
+
+    func give(_ row: RowBuffer, of table: EntityTable) { spare[Int(table.index)].append(row) }
 
     /// An empty row of a table.
     func buffer(of table: EntityTable, in transaction: WriteTransaction) throws(EngineError) -> RowBuffer {

@@ -63,14 +63,15 @@ import Testing
     }
 
     enum Change: CaseIterable {
-        case entry, newEntry, row, entryAndRow, number, twoEntries, deletion, largeValue, aLookAtTheTree, aLookAtAnother, sharedVersion, newTree
+        case entry, newEntry, row, entryAndRow, twoRows, rowTwice, number
+        case twoEntries, deletion, largeValue, aLookAtTheTree, aLookAtAnother, sharedVersion, newTree
         case aKeyThatIsThere, lazily
 
         /// Whether the log has it before the trees are changed.
         var goesAhead: Bool {
             switch self {
-            case .entry, .newEntry, .row, .entryAndRow, .number, .aLookAtAnother: true
-            case .twoEntries, .deletion, .largeValue, .aLookAtTheTree, .sharedVersion, .newTree, .aKeyThatIsThere, .lazily: false
+            case .entry, .newEntry, .row, .entryAndRow, .twoRows, .number, .aLookAtAnother: true
+            case .rowTwice, .twoEntries, .deletion, .largeValue, .aLookAtTheTree, .sharedVersion, .newTree, .aKeyThatIsThere, .lazily: false
             }
         }
     }
@@ -94,6 +95,12 @@ import Testing
             #expect(try transaction.putNew([3], [3], in: index))
             entries.insert([3])
         case .row, .entryAndRow: #expect(try transaction.put(watched.row(7), key: 9, in: table))
+        case .twoRows:
+            #expect(try transaction.put(watched.row(7), key: 9, in: table))
+            #expect(try transaction.put(watched.row(8), key: 8, in: table))
+        case .rowTwice:
+            #expect(try transaction.put(watched.row(7), key: 9, in: table))
+            #expect(try !transaction.put(watched.row(8), key: 9, in: table))
         case .number: _ = try transaction.reserve(5)
         case .twoEntries:
             try transaction.put([3], [3], in: index)
@@ -118,7 +125,8 @@ import Testing
         for engine in [engine, try TestStore(fileSystem: watched.disk.copy()).engine] {
             let snapshot = try engine.snapshot()
             #expect(try Set(Self.keys(snapshot, index)) == entries)
-            #expect(try snapshot.table(table).count == ([.row, .entryAndRow].contains(change) ? 1 : 0))
+            let rows = change == .twoRows ? 2 : [.row, .rowTwice, .entryAndRow].contains(change) ? 1 : 0
+            #expect(try snapshot.table(table).count == rows)
             #expect(try engine.check().problems == [])
         }
     }

@@ -49,4 +49,11 @@ import Testing
         #expect((0...1).contains(policy.lag(replaced: due / 4 * 7, live: live)))
         #expect((5...6).contains(policy.lag(replaced: due * 3, live: live)))
     }
+
+    /// A checkpoint of a small store would otherwise write most of its pages for a few changes.
+    @Test(arguments: zip(sizes, [16 << 20, 16 << 20, 16 << 20, 25 << 20, 1 << 28, 25 << 30]))
+    func fourPageFilesOrAQuarterOfTheStoreMayBeReplacedBetweenCheckpoints(live: Int, most: Int) {
+        #expect(!policy.isCheckpointDue(replaced: most / 100 * 99, logged: 0, live: live))
+        #expect(policy.isCheckpointDue(replaced: most / 100 * 101, logged: 0, live: live))
+    }
 }

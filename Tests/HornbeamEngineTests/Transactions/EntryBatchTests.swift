@@ -1,3 +1,4 @@
+import Foundation
 import HornbeamEngine
 import Testing
 
@@ -54,6 +55,43 @@ import Testing
         batch.removeAll()
         for key in ["y", "x", "y"] { Array(key.utf8).withUnsafeBytes { batch.append($0, UnsafeRawBufferPointer(start: nil, count: 0)) } }
         #expect(try transaction.putNew(batch, in: index) == 2)
+        transaction.abort()
+    }
+
+    /// A batch is put in parts; the entry may be at the end or at the beginning of one.
+    @Test(arguments: [0, 1, 31, 32, 33, 63, 64, 99])
+    func aDuplicateIsFoundAtEachPlaceInTheOrderOfKeys(place: Int) throws {
+        let store = try TestStore()
+        let transaction = try store.engine.begin()
+        let index = try transaction.createIndex(named: "entries")
+        let keys = (0..<100).map { Array("key \(String(format: "%03d", $0))".utf8) }
+        try transaction.put(keys[place], [], in: index)
+        let batch = EntryBatch()
+        for key in keys.reversed() { key.withUnsafeBytes { batch.append($0, UnsafeRawBufferPointer(start: nil, count: 0)) } }
+        #expect(try transaction.putNew(batch, in: index) == 99 - place)
+        transaction.abort()
+    }
+
+    /// Values that are too large for a leaf, and a key that is too long, among entries that are put together.
+    @Test func largeValuesAndLongKeysOfABatchAreTreatedAsThoseOfSingleEntries() throws {
+        let store = try TestStore()
+        let transaction = try store.engine.begin()
+        let index = try transaction.createIndex(named: "entries")
+        let batch = EntryBatch()
+        var model: [[UInt8]: [UInt8]] = [:]
+        for i in 0..<100 {
+            let key = Array("key \(i)".utf8)
+            let value = [UInt8](repeating: UInt8(i), count: i == 50 ? 10_000 : i)
+            model[key] = value
+            key.withUnsafeBytes { key in value.withUnsafeBytes { batch.append(key, $0) } }
+        }
+        try transaction.put(batch, in: index)
+        for (key, value) in model { #expect(try transaction.index(index).get(key) == value) }
+        batch.removeAll()
+        for length in [3, 5_000] {
+            [UInt8](repeating: 7, count: length).withUnsafeBytes { batch.append($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+        }
+        #expect(#expect(throws: EngineError.self) { try transaction.put(batch, in: index) }?.code == .tooLarge)
         transaction.abort()
     }
 }
