@@ -133,6 +133,26 @@ internal import HornbeamThreads
         return unsafe cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
     }
 
+    /// True if no object with one of the keys has a state besides its row. Finds the objects without counting references to them.
+    ///
+    /// - Parameter keyBits: The bits of the keys that are not in `keys`.
+    func haveNoState(_ keys: [UInt64], _ keyBits: UInt64) -> Bool {
+        guard count > 0, unsafe dueFaults == nil else { return count == 0 }
+        for key in keys {
+            let number = Self.number(key | keyBits)
+            var place = firstPlace(number)
+            while unsafe numbers[place] != number, unsafe numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
+            if unsafe numbers[place] != 0, !isAsStored(place * Self.groupSize + Self.cell(key)) { return false }
+        }
+        return true
+    }
+
+    /// True for an object whose values are those of its row, and for an empty cell.
+    @inline(__always)
+    private func isAsStored(_ index: Int) -> Bool {
+        withObject(at: index) { $0.record == nil && $0.state.subtracting(.fault).isEmpty } ?? true
+    }
+
     // MARK: Deferred faults
 
     /// Returns the objects with state besides their row, or in use outside the registry, in key order. The other objects become faults: the
@@ -213,11 +233,18 @@ internal import HornbeamThreads
     // MARK: Sweeping
 
     /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
-    private static let sweepThreshold = 256
+    private static let unusedMin = 256
+    /// The number of insertions after which a sweep runs.
+    private var unusedMax = unusedMin
 
-    var isSweepDue: Bool {
-        count > survivors.objects * 2 + Self.sweepThreshold || used > survivors.groups * 2 + Self.sweepThreshold
-    }
+    var isSweepDue: Bool { count > survivors.objects * 2 + unusedMax || used > survivors.groups * 2 + unusedMax }
+
+    /// The number of rows up to which the unused objects of a store stay registered. They take 1.6 MB, and a further lookup finds them without making
+    /// them again.
+    private static let keptRowsMax = 1 << 14
+
+    /// Sets the number of insertions after which a sweep runs, by the number of rows that the context may read.
+    func keepUnusedObjects(ofRows rows: Int) { unusedMax = rows > Self.keptRowsMax ? Self.unusedMin : max(rows, Self.unusedMin) }
 
     /// Releases the unchanged objects that are not in use elsewhere, and the slots of empty groups.
     ///
