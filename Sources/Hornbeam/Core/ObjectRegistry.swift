@@ -22,6 +22,9 @@ internal import HornbeamThreads
     private var used = 0
     /// The group of the last successful search, and its slot.
     private var last: (number: UInt64, place: Int) = (0, 0)
+    /// Bounds of the numbers in use.
+    private var bounds: (lower: UInt64, upper: UInt64) = noBounds
+    private static let noBounds = (lower: UInt64.max, upper: UInt64(0))
     private(set) var count = 0
     /// For each slot, a bitmap of the objects that become faults at their next lookup; nil if there are none.
     private var dueFaults: UnsafeMutablePointer<UInt8>?
@@ -140,6 +143,8 @@ internal import HornbeamThreads
         guard count > 0, unsafe dueFaults == nil else { return count == 0 }
         for key in keys {
             let number = Self.number(key | keyBits)
+            // The objects of an import have neighbouring keys, so that those of another entity are often all below or above them.
+            if number < bounds.lower || number > bounds.upper { continue }
             var place = firstPlace(number)
             while unsafe numbers[place] != number, unsafe numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
             if unsafe numbers[place] != 0, !isAsStored(place * Self.groupSize + Self.cell(key)) { return false }
@@ -270,7 +275,7 @@ internal import HornbeamThreads
         unsafe dueFaults = nil
         if groups == 0, capacity <= Self.emptyCapacityMax {
             unsafe numbers.update(repeating: 0, count: capacity)
-            (used, last) = (0, (0, 0))
+            (used, last, bounds) = (0, (0, 0), Self.noBounds)
         } else if groups < used {
             // During a rebuild, two tables exist, which is the peak memory of a fetch. So the table is rebuilt only if it shrinks.
             // A small table keeps its size, because it is usually filled again.
@@ -333,6 +338,7 @@ internal import HornbeamThreads
         unsafe numbers[place] = number
         used += 1
         last = (number, place)
+        bounds = (min(bounds.lower, number), max(bounds.upper, number))
         return place
     }
 
@@ -375,6 +381,7 @@ internal import HornbeamThreads
         unsafe (numbers, cells) = unsafe Self.places(capacity)
         used = 0
         last = (0, 0)
+        bounds = Self.noBounds
         count = 0
         survivors = (0, 0)
     }
