@@ -117,6 +117,8 @@ extension ManagedObjectContext {
 
     @usableFromInline
     func sweepIfDue() {
-        if registry.isSweepDue, !retainsRegisteredObjects { sweep() }
+        guard registry.isSweepDue, !retainsRegisteredObjects else { return }
+        registry.keepUnusedObjects(ofRows: scopes.rowCount)
+        if registry.isSweepDue { sweep() }
     }
 }

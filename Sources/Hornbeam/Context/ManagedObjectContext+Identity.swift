@@ -127,6 +127,18 @@ extension ManagedObjectContext {
         }
     }
 
+    /// The same for the keys of rows of one entity.
+    func objects(for keys: ArraySlice<UInt64>, _ scope: EntityScope) -> [ManagedObject] {
+        let hints = (try? scope.readingCells().find(keys)) ?? []
+        var objects: [ManagedObject] = []
+        objects.reserveCapacity(keys.count)
+        for key in keys {
+            let object = registry[key | scope.keyBits]
+            objects.append(object ?? makeFault(scope, key: key, hint: hints.isEmpty ? RowHint() : hints[objects.count]))
+        }
+        return objects
+    }
+
     /// The location of a row; an empty hint for a missing row. Ignores an error, because the first access of the object has the same error.
     private func place(of key: UInt64, in scope: EntityScope) -> RowHint {
         var hint = RowHint()

@@ -22,6 +22,9 @@ internal import HornbeamThreads
     private var used = 0
     /// The group of the last successful search, and its slot.
     private var last: (number: UInt64, place: Int) = (0, 0)
+    /// Bounds of the numbers in use.
+    private var bounds: (lower: UInt64, upper: UInt64) = noBounds
+    private static let noBounds = (lower: UInt64.max, upper: UInt64(0))
     private(set) var count = 0
     /// For each slot, a bitmap of the objects that become faults at their next lookup; nil if there are none.
     private var dueFaults: UnsafeMutablePointer<UInt8>?
@@ -133,6 +136,28 @@ internal import HornbeamThreads
         return unsafe cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
     }
 
+    /// True if no object with one of the keys has a state besides its row. Finds the objects without counting references to them.
+    ///
+    /// - Parameter keyBits: The bits of the keys that are not in `keys`.
+    func haveNoState(_ keys: [UInt64], _ keyBits: UInt64) -> Bool {
+        guard count > 0, unsafe dueFaults == nil else { return count == 0 }
+        for key in keys {
+            let number = Self.number(key | keyBits)
+            // The objects of an import have neighbouring keys, so that those of another entity are often all below or above them.
+            if number < bounds.lower || number > bounds.upper { continue }
+            var place = firstPlace(number)
+            while unsafe numbers[place] != number, unsafe numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
+            if unsafe numbers[place] != 0, !isAsStored(place * Self.groupSize + Self.cell(key)) { return false }
+        }
+        return true
+    }
+
+    /// True for an object whose values are those of its row, and for an empty cell.
+    @inline(__always)
+    private func isAsStored(_ index: Int) -> Bool {
+        withObject(at: index) { $0.record == nil && $0.state.subtracting(.fault).isEmpty } ?? true
+    }
+
     // MARK: Deferred faults
 
     /// Returns the objects with state besides their row, or in use outside the registry, in key order. The other objects become faults: the
@@ -213,11 +238,18 @@ internal import HornbeamThreads
     // MARK: Sweeping
 
     /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
-    private static let sweepThreshold = 256
+    private static let unusedMin = 256
+    /// The number of insertions after which a sweep runs.
+    private var unusedMax = unusedMin
 
-    var isSweepDue: Bool {
-        count > survivors.objects * 2 + Self.sweepThreshold || used > survivors.groups * 2 + Self.sweepThreshold
-    }
+    var isSweepDue: Bool { count > survivors.objects * 2 + unusedMax || used > survivors.groups * 2 + unusedMax }
+
+    /// The number of rows up to which the unused objects of a store stay registered. They take 1.6 MB, and a further lookup finds them without making
+    /// them again.
+    private static let keptRowsMax = 1 << 14
+
+    /// Sets the number of insertions after which a sweep runs, by the number of rows that the context may read.
+    func keepUnusedObjects(ofRows rows: Int) { unusedMax = rows > Self.keptRowsMax ? Self.unusedMin : max(rows, Self.unusedMin) }
 
     /// Releases the unchanged objects that are not in use elsewhere, and the slots of empty groups.
     ///
@@ -243,7 +275,7 @@ internal import HornbeamThreads
         unsafe dueFaults = nil
         if groups == 0, capacity <= Self.emptyCapacityMax {
             unsafe numbers.update(repeating: 0, count: capacity)
-            (used, last) = (0, (0, 0))
+            (used, last, bounds) = (0, (0, 0), Self.noBounds)
         } else if groups < used {
             // During a rebuild, two tables exist, which is the peak memory of a fetch. So the table is rebuilt only if it shrinks.
             // A small table keeps its size, because it is usually filled again.
@@ -306,6 +338,7 @@ internal import HornbeamThreads
         unsafe numbers[place] = number
         used += 1
         last = (number, place)
+        bounds = (min(bounds.lower, number), max(bounds.upper, number))
         return place
     }
 
@@ -348,6 +381,7 @@ internal import HornbeamThreads
         unsafe (numbers, cells) = unsafe Self.places(capacity)
         used = 0
         last = (0, 0)
+        bounds = Self.noBounds
         count = 0
         survivors = (0, 0)
     }

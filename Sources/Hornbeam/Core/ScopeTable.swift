@@ -51,6 +51,9 @@ internal import HornbeamStore
         for case let scope? in stored { body(scope) }
     }
 
+    /// The number of rows in the tables that the context reads.
+    var rowCount: Int { stored.reduce(0) { $0 + ($1?.cells?.rowCount ?? 0) } }
+
     /// The number of fired faults.
     var faultsFired: Int { stored.reduce(0) { $0 + ($1?.faultsFired ?? 0) } }
 

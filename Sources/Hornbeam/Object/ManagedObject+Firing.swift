@@ -27,7 +27,10 @@ extension ManagedObject {
 
     /// Fires a fault. After a failure, the object has zero values, and the context reports the error.
     final func fireIfNeeded() {
-        guard state.contains(.fault), !state.contains(.detached), !fillFromParent() else { return }
+        guard state.contains(.fault), !state.contains(.detached) else { return }
+        // The row of most faults was located when they were made.
+        if !scope.isNested, let cells = scope.cells, cells.knows(hint) { return becomeRealised() }
+        guard !fillFromParent() else { return }
         do {
             if try hasRow() { becomeRealised() } else { markRowMissing() }
         } catch {

@@ -19,7 +19,7 @@ extension ManagedObject {
     final func unchangedMembers(of property: PropertyDescription) -> StoredMembers? {
         guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
         scope.hub?.noteAccess(self, property.index)
-        return StoredMembers(reader: readStored(property, or: nil) { try scope.readingMembers(of: property) })
+        return StoredMembers(of: self, readStored(property, or: nil) { try scope.readingMembers(of: property) })
     }
 
     /// The members at some positions, in the snapshot of the reader.
@@ -28,6 +28,14 @@ extension ManagedObject {
             let members = try reader.members(owner: key, range: places)
             return scope.keyBits == 0 ? members : members.map { $0.inSlot(scope.slot) }
         } catch {
+            markFailed(error)
+            return []
+        }
+    }
+
+    /// The keys of the members at some positions, which have one entity.
+    final func memberKeys(at places: Range<Int>, in reader: MemberReader) -> [UInt64] {
+        do { return try reader.memberKeys(owner: key, range: places) } catch {
             markFailed(error)
             return []
         }

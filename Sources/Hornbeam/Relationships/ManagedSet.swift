@@ -15,15 +15,10 @@ internal import HornbeamModel
 public struct ManagedSet<Element: ManagedObject> {
     /// The relationship; nil for an independent set.
     private var base: ToManyBase?
-    /// The changes since the relationship was read, by object.
-    private var changes: [Element: Change] = [:]
+    /// The changes since the relationship was read, by object. The objects are of the type `Element`; a dictionary of that type would be looked up at run
+    /// time for each set.
+    private var changes: [ManagedObject: MemberChange] = [:]
     private var steps = 0
-
-    private struct Change {
-        var isMember: Bool
-        /// The number of the change, which determines the order.
-        var step: Int
-    }
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
@@ -63,7 +58,7 @@ public struct ManagedSet<Element: ManagedObject> {
             return
         }
         steps += 1
-        changes[member] = Change(isMember: isMember, step: steps)
+        changes[member] = MemberChange(isMember: isMember, step: steps)
     }
 
     /// Sets an object's relationship to these members. If the set was read from this relationship, only its changes are applied.
@@ -80,7 +75,7 @@ public struct ManagedSet<Element: ManagedObject> {
         }
     }
 
-    private var changesInOrder: [(key: Element, value: Change)] {
+    private var changesInOrder: [(key: ManagedObject, value: MemberChange)] {
         changes.count < 2 ? Array(changes) : changes.sorted { $0.value.step < $1.value.step }
     }
 
@@ -127,7 +122,7 @@ public struct ManagedSet<Element: ManagedObject> {
                 if changes[member]?.isMember ?? true { list.append(member) }
             }
         }
-        return list + changesInOrder.filter { $0.value.isMember && base?.contains($0.key) != true }.map(\.key)
+        return list + changesInOrder.filter { $0.value.isMember && base?.contains($0.key) != true }.compactMap { $0.key as? Element }
     }
 }
 
@@ -176,6 +171,13 @@ extension ManagedSet: ExpressibleByArrayLiteral {
 
 extension ManagedSet: CustomStringConvertible {
     public var description: String { "ManagedSet<\(Element.self)>(\(count))" }
+}
+
+/// A change of a set since its relationship was read.
+private struct MemberChange {
+    var isMember: Bool
+    /// The number of the change, which determines the order.
+    var step: Int
 }
 
 /// The relationship that a collection was read from.

@@ -15,7 +15,7 @@ extension ManagedSet {
     /// The sum of the values of an attribute of the members: `department.employees.sum(Employee.salary)`. Creates no objects, like `map`.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -45,7 +45,7 @@ extension ManagedArray {
     /// The sum of the values of an attribute of the members. Creates no objects, like `map`.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -75,26 +75,47 @@ enum MemberCells {
     /// Nil if a cell has a value that the type cannot represent.
     @inlinable
     func values<Value: AttributeValue>() -> [Value]? {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        return forEach { values.append($0) } ? values : nil
+    }
+
+    /// The sum of the values; nil if a cell has a value that the type cannot represent.
+    @inlinable
+    func sum<Value: AttributeValue & AdditiveArithmetic>() -> Value? {
+        var sum = Value.zero
+        return forEach { sum += $0 } ? sum : nil
+    }
+
+    @inlinable var count: Int {
         switch self {
-        case .integers(let cells): Self.values(cells) { Value(integerCell: $0) }
-        case .doubles(let cells): Self.values(cells) { Value(doubleCell: $0) }
-        case .texts(let cells): Self.values(cells) { Value(stringCell: $0) }
+        case .integers(let cells): cells.count
+        case .doubles(let cells): cells.count
+        case .texts(let cells): cells.count
+        }
+    }
+
+    /// Calls `body` with each value. False if a cell has a value that the type cannot represent.
+    @inlinable @inline(__always)
+    func forEach<Value: AttributeValue>(_ body: (Value) -> Void) -> Bool {
+        switch self {
+        case .integers(let cells): Self.forEach(of: cells, { Value(integerCell: $0) }, body)
+        case .doubles(let cells): Self.forEach(of: cells, { Value(doubleCell: $0) }, body)
+        case .texts(let cells): Self.forEach(of: cells, { Value(stringCell: $0) }, body)
         }
     }
 
     @inlinable @inline(__always)
-    static func values<Cell, Value: AttributeValue>(_ cells: [Cell?], _ convert: (Cell) -> Value?) -> [Value]? {
-        var values: [Value] = []
-        values.reserveCapacity(cells.count)
+    static func forEach<Cell, Value: AttributeValue>(of cells: [Cell?], _ convert: (Cell) -> Value?, _ body: (Value) -> Void) -> Bool {
         for cell in cells {
             guard let cell else {
-                values.append(Value.nullCell ?? Value.unsetValue)
+                body(Value.nullCell ?? Value.unsetValue)
                 continue
             }
-            guard let value = convert(cell) else { return nil }
-            values.append(value)
+            guard let value = convert(cell) else { return false }
+            body(value)
         }
-        return values
+        return true
     }
 }
 
@@ -104,6 +125,7 @@ extension ToManyBase {
         guard form != .other, let context = owner.readingContext, context.parent == nil, owner.scope.hub == nil,
             let reader = owner.unchangedMembers(of: property)?.reader
         else { return nil }
+        if let cells = storedCells(nameID, form, reader, context) { return cells }
         let members = owner.references(at: 0..<Int.max, in: reader)
         guard let first = members.first else { return .integers([]) }
         let scope = context.scope(at: Int(first.entityIndex), in: first.slot)
@@ -128,6 +150,19 @@ extension ToManyBase {
                 return try cells.string(index, key, &hint)
             }.map { .texts($0) }
         }
+    }
+
+    /// The cells of integers or numbers in the rows of the members, which have one entity; nil if an object of the context may have another value.
+    private func storedCells(_ nameID: PropertyNameID, _ form: CellForm, _ reader: MemberReader, _ context: ManagedObjectContext) -> MemberCells? {
+        guard form != .string, let entity = reader.onlyEntity, entity >= 0, let keys = try? reader.memberKeys(owner: owner.key, range: 0..<Int.max)
+        else { return nil }
+        let scope = context.scope(at: Int(entity), in: owner.scope.slot)
+        let index = scope.index(of: nameID)
+        guard !scope.isIncremental, scope.isCell(index, of: form), context.registry.haveNoState(keys, scope.keyBits),
+            let cells = try? scope.readingCells()
+        else { return nil }
+        if form == .integer { return (try? cells.integers(index, keys)).map { .integers($0) } }
+        return (try? cells.doubles(index, keys)).map { .doubles($0) }
     }
 
     /// Locates the rows of the members, which prefetches their cells, and then reads the cells. Nil if a row cannot be read; the object then

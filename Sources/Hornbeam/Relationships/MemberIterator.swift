@@ -65,12 +65,10 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         switch source {
         case .nothing: return
         case .stored(var members):
-            // Only the first batch is read at first, because a search may end in it.
-            let references = members.next(Self.width, of: owner)
+            // The only reference to the lists, which therefore are not copied.
+            source = .nothing
+            batch = members.next(Self.width, in: context)
             source = .stored(members)
-            guard !references.isEmpty else { return }
-            context.sweepIfDue()
-            batch = context.objects(for: references)
         case .ids(let ids):
             guard nextMember < ids.count else { return }
             let end = min(nextMember + Self.width, ids.count)
@@ -81,25 +79,53 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
     }
 }
 
-/// The stored members of a relationship in one snapshot. The first batch is read alone, and all other members together, if a second batch is needed.
+/// The stored members of a relationship in one snapshot.
 struct StoredMembers {
+    let owner: ManagedObject
     /// Reads the snapshot in which the iteration began, even if the context switches to another one; nil if it cannot be read.
     let reader: MemberReader?
-    private var references: [ObjectReference] = []
+    /// The keys of members of one entity.
+    private var keys = MemberList<UInt64>()
+    /// Members that may have several entities.
+    private var references = MemberList<ObjectReference>()
+
+    init(of owner: ManagedObject, _ reader: MemberReader?) {
+        self.owner = owner
+        self.reader = reader
+    }
+
+    /// The next members; fewer than `width` only at the end.
+    mutating func next(_ width: Int, in context: ManagedObjectContext) -> [ManagedObject] {
+        guard let reader else { return [] }
+        let owner = owner
+        guard let entity = reader.onlyEntity else {
+            let found = references.next(width) { owner.references(at: $0, in: reader) }
+            if found.isEmpty { return [] }
+            context.sweepIfDue()
+            return context.objects(for: found)
+        }
+        let found = keys.next(width) { owner.memberKeys(at: $0, in: reader) }
+        if found.isEmpty { return [] }
+        context.sweepIfDue()
+        return context.objects(for: found, context.scope(at: Int(entity), in: owner.scope.slot))
+    }
+}
+
+/// Members in stored order. Only the first batch is read at first, because a search may end in it; a second batch is read with all others.
+private struct MemberList<Member> {
+    private var members: [Member] = []
     private var place = 0
     private var isComplete = false
 
-    init(reader: MemberReader?) { self.reader = reader }
-
     /// The next members; fewer than `width` only at the end.
-    mutating func next(_ width: Int, of owner: ManagedObject?) -> ArraySlice<ObjectReference> {
-        if place == references.count, !isComplete, let owner, let reader {
+    mutating func next(_ width: Int, _ read: (Range<Int>) -> [Member]) -> ArraySlice<Member> {
+        if place == members.count, !isComplete {
             let end = place == 0 ? width : Int.max
-            references += owner.references(at: place..<end, in: reader)
-            isComplete = references.count < end
+            if place == 0 { members = read(place..<end) } else { members += read(place..<end) }
+            isComplete = members.count < end
         }
-        let end = min(place + width, references.count)
+        let end = min(place + width, members.count)
         defer { place = end }
-        return references[place..<end]
+        return members[place..<end]
     }
 }

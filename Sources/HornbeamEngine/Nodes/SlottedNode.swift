@@ -119,7 +119,13 @@ struct SlottedNode {
     func keySuffix(_ i: Int) -> UInt64 {
         let rest = restLength(i)
         if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
-        if rest >= 8 { return joined(head(i), page.bytes(cell(i), rest - 8)) }
+        if rest >= 8 {
+            let start = cell(i)
+            // Eight bytes are loaded at once, unless the page ends before them.
+            guard rest > 8, start + 8 <= page.limit else { return joined(head(i), page.bytes(start, rest - 8)) }
+            let tail = UInt64(bigEndian: page.load(start)) >> UInt64(128 - 8 * rest)
+            return head(i) << UInt64(8 * rest - 64) | tail
+        }
         let start = joined(0, page.bytes(page.limit - (8 - rest), 8 - rest))
         return start << UInt64(8 * rest) | head(i) >> UInt64(64 - 8 * rest)
     }
@@ -286,6 +292,23 @@ struct SlottedNode {
         let rest = start.dropFirst(prefixLength)
         guard restLength(i) >= rest.count, (head(i) ^ rest.head) >> UInt64(64 - 8 * min(rest.count, 8)) == 0 else { return false }
         return rest.count <= 8 || tail(i).prefix(rest.count - 8).compare(rest.dropFirst(8)) == 0
+    }
+
+    /// The index after the last entry, from `first` on, whose key begins with the given bytes, or after `most` of them. Entry `first` is the first one
+    /// that is not below these bytes.
+    func endOfKeys(startingWith start: Bytes, from first: Int, most: Int) -> Int {
+        let last = count - first > most ? first + most : count
+        var end = first
+        let rest = start.count - page.prefixLength
+        if rest <= 0 { return start.compare(prefix.prefix(start.count)) == 0 ? last : first }
+        guard rest <= 8, sharesPrefix(start) else {
+            while end < last, key(end, startsWith: start) { end += 1 }
+            return end
+        }
+        let wanted = start.dropFirst(page.prefixLength).head
+        let shift = UInt64(64 - 8 * rest)
+        while end < last, (head(end) ^ wanted) >> shift == 0, restLength(end) >= rest { end += 1 }
+        return end
     }
 
     /// The index of the link in an inner node under which `key` belongs.

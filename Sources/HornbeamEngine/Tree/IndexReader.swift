@@ -14,26 +14,35 @@ package final class IndexReader: Sendable {
     ) throws(EngineError) -> Bool {
         suffixes.removeAll(keepingCapacity: true)
         guard !view.root.reference.isEmpty else { return true }
-        if try findSuffixesInLeaf(prefix, most, &suffixes) { return suffixes.count <= most }
+        let isWhole = try prefix.withBorrowedBytes { prefix throws(EngineError) in try findSuffixesInLeaf(prefix, most, &suffixes) }
+        if isWhole { return suffixes.count <= most }
         suffixes = try view.suffixes(in: KeyRange(prefix: prefix), most: most < .max ? most + 1 : most)
         return suffixes.count <= most
     }
 
-    /// Finds the keys in the leaf where the prefix belongs. False if further keys may be in the next leaf.
-    private func findSuffixesInLeaf(_ prefix: [UInt8], _ most: Int, _ suffixes: inout [UInt64]) throws(EngineError) -> Bool {
-        try prefix.withBorrowedBytes { prefix throws(EngineError) in
-            try view.root.reading { () throws(EngineError) in
-                let leaf = SlottedNode(view.root.pool.page(try view.root.leaf { $0.childIndex(for: prefix) }))
-                let count = leaf.count
-                var i = leaf.lowerBound(prefix).index
-                while i < count, suffixes.count <= most {
-                    guard leaf.key(i, startsWith: prefix) else { return true }
-                    guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
-                    suffixes.append(leaf.keySuffix(i))
-                    i += 1
-                }
-                return suffixes.count > most
+    /// The same for the keys that begin with a number in big-endian order, at most `most`: in the index of a relationship, the members of an owner.
+    package func suffixes(startingWith number: UInt64, most: Int) throws(EngineError) -> [UInt64] {
+        var suffixes: [UInt64] = []
+        guard !view.root.reference.isEmpty, most > 0 else { return suffixes }
+        let isWhole = unsafe try withUnsafeBytes(of: number.bigEndian) { (prefix) throws(EngineError) in
+            try findSuffixesInLeaf(unsafe Bytes(prefix), most - 1, &suffixes)
+        }
+        if isWhole { return suffixes }
+        return try view.suffixes(in: KeyRange(prefix: unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }), most: most)
+    }
+
+    /// Finds the keys in the leaf where the prefix belongs, at most one more than `most`. False if further keys may be in the next leaf.
+    private func findSuffixesInLeaf(_ prefix: Bytes, _ most: Int, _ suffixes: inout [UInt64]) throws(EngineError) -> Bool {
+        try view.root.reading { () throws(EngineError) in
+            let leaf = SlottedNode(view.root.pool.page(try view.root.leaf { $0.childIndex(for: prefix) }))
+            let first = leaf.lowerBound(prefix).index
+            let end = leaf.endOfKeys(startingWith: prefix, from: first, most: most < .max ? most + 1 : most)
+            suffixes.reserveCapacity(end - first)
+            for i in first..<end {
+                guard leaf.keyLength(i) >= 8 else { throw IndexView.tooShort(leaf.keyLength(i)) }
+                suffixes.append(leaf.keySuffix(i))
             }
+            return end < leaf.count || end - first > most
         }
     }
 

@@ -236,3 +236,11 @@ package struct RowLocation: Sendable, Hashable {
         self.row = row
     }
 }
+
+extension RowLocation {
+    /// True if the location is of the version with this number.
+    @inline(__always)
+    func isOf(_ transaction: UInt64) -> Bool {
+        frame != 0 && transaction != TableView.noTransaction && self.transaction == UInt32(truncatingIfNeeded: transaction)
+    }
+}

@@ -8,27 +8,6 @@ internal import CSystem
 import Glibc
 import Synchronization
 
-/// The result of reading a fixed cell.
-package struct FixedCell: Sendable {
-    package enum State: UInt8, Sendable { case noRow, null, value }
-
-    package let state: State
-    /// The cell as a number, zero-extended; 0 or 1 for a bit column.
-    package let bits: UInt64
-
-    init(_ state: State, _ bits: UInt64 = 0) {
-        self.state = state
-        self.bits = bits
-    }
-}
-
-/// The result of reading a text cell.
-package enum TextCell: Sendable {
-    case noRow, null
-    /// The text; invalid UTF-8 is repaired.
-    case text(String)
-}
-
 /// Bytes of a page, valid until the same thread calls `endBorrowing` with `reader`. The type has three words, which are passed in registers.
 @safe package struct BorrowedBytes {
     package let start: UnsafeRawPointer
@@ -73,6 +52,9 @@ package enum TextCell: Sendable {
         texts = view.layout.columns.enumerated().reduce(0) { $1.element.kind == .bytes ? $0 | TableCells.bit($1.offset) : $0 }
     }
 
+    /// The number of rows in the table.
+    package var rowCount: Int { view.count }
+
     private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
 
     /// True if the location is of this version. Then the row exists, even if its frame is no longer valid.
@@ -94,13 +76,35 @@ package enum TextCell: Sendable {
     package func readRow(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
     ) throws(EngineError) -> Bool {
-        guard try find(key, at: &location) else { return false }
-        if let done = withRow(at: location, { row in Result { () throws(EngineError) in try body(row) } }) {
-            try done.get()
+        let epoch = unsafe pool._withUnsafeGuaranteedRef { $0.epochs.enter() }
+        defer { unsafe pool._withUnsafeGuaranteedRef { $0.epochs.leave(epoch) } }
+        if !view.root.isExpired, let row = unsafe pool._withUnsafeGuaranteedRef({ hintedRow($0, key) }) {
+            location = row.leaf.location(row.slot)
+            try body(row)
             return true
         }
+        guard try find(key, at: &location) else { return false }
         try view.readRow(key, at: &location, body)
         return true
+    }
+
+    /// Sets the locations of several rows, and prefetches their cells. Does not change the location of a missing row.
+    package func find(_ keys: ArraySlice<UInt64>, at locations: inout [RowLocation]) throws(EngineError) {
+        var start = keys.startIndex
+        while start < keys.endIndex {
+            let end = min(start + TreeWalk.leavesPerEpoch, keys.endIndex)
+            // The reads of the rows need no epoch of their own.
+            let epoch = unsafe pool._withUnsafeGuaranteedRef { $0.epochs.enter() }
+            defer { unsafe pool._withUnsafeGuaranteedRef { $0.epochs.leave(epoch) } }
+            let isExpired = view.root.isExpired
+            for place in start..<end {
+                let key = keys[place]
+                let index = place - keys.startIndex
+                if !isExpired, unsafe pool._withUnsafeGuaranteedRef({ find($0, hintedFor: key, at: &locations[index]) }) { continue }
+                _ = try find(key, at: &locations[index])
+            }
+            start = end
+        }
     }
 
     /// Finds a row by pages in memory only. Nil if a page on the path is not in memory or is not as expected; the caller then uses the view.
@@ -263,6 +267,50 @@ package enum TextCell: Sendable {
         return cell
     }
 
+    /// The cells of several rows in one column, of at most eight bytes each, in the order of the keys; nil if a row cannot be found.
+    package func fixedCells(_ keys: [UInt64], _ column: Int) throws(EngineError) -> [FixedCell]? {
+        note(column)
+        var cells: [FixedCell] = []
+        cells.reserveCapacity(keys.count)
+        var rows: [RowView] = []
+        rows.reserveCapacity(min(keys.count, TreeWalk.leavesPerEpoch))
+        var start = 0
+        while start < keys.count {
+            let end = min(start + TreeWalk.leavesPerEpoch, keys.count)
+            let epoch = unsafe pool._withUnsafeGuaranteedRef { $0.epochs.enter() }
+            defer { unsafe pool._withUnsafeGuaranteedRef { $0.epochs.leave(epoch) } }
+            guard try findRows(keys, start..<end, column, &rows) else { return nil }
+            for row in rows { cells.append(row.fixedCell(column)) }
+            start = end
+        }
+        return cells
+    }
+
+    /// Finds some rows inside an epoch and prefetches their cells in a column, so that the cache misses of different rows overlap.
+    private func findRows(_ keys: [UInt64], _ places: Range<Int>, _ column: Int, _ rows: inout [RowView]) throws(EngineError) -> Bool {
+        rows.removeAll(keepingCapacity: true)
+        let isExpired = view.root.isExpired
+        for place in places {
+            let key = keys[place]
+            if !isExpired, let row = unsafe pool._withUnsafeGuaranteedRef({ hintedRow($0, key) }) {
+                row.leaf.touchAhead(row.slot, TableCells.bit(column))
+                rows.append(row)
+                continue
+            }
+            var location = RowLocation()
+            guard try find(key, at: &location), let row = withRow(at: location, { $0 }) else { return false }
+            rows.append(row)
+        }
+        return true
+    }
+
+    /// The row of a key in the leaf that the leaf hint cache names; nil if a walk is necessary.
+    @inline(__always)
+    private func hintedRow(_ pool: FramePool, _ key: UInt64) -> RowView? {
+        guard let frame = leaves.frame(near: key, pool), let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key) else { return nil }
+        return leaf(pool, frame, cachedHeader)?.row(slot)
+    }
+
     /// The text of a variable cell. Reads the row at its location if that is valid, otherwise by its key, and updates the location.
     package func textCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
@@ -385,14 +433,6 @@ extension LeafView {
                 unsafe fetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
             }
         }
-    }
-}
-
-extension RowLocation {
-    /// True if the location is of the version with this number.
-    @inline(__always)
-    func isOf(_ transaction: UInt64) -> Bool {
-        frame != 0 && transaction != TableView.noTransaction && self.transaction == UInt32(truncatingIfNeeded: transaction)
     }
 }
 

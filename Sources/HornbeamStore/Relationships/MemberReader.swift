@@ -1,18 +1,21 @@
 internal import HornbeamEngine
 
 /// Reads the members of a to-many from its trees, in a snapshot or in a transaction.
-package struct MemberReader {
+package final class MemberReader {
     let trees: MemberTrees
     let schema: Schema
     let members: IndexView
     /// Nil for relationships without an order.
     let order: IndexView?
+    /// Searches the index in whose order the members are read.
+    private let search: IndexReader
 
     init(_ trees: MemberTrees, schema: Schema, view: (TreeID) throws(EngineError) -> IndexView) throws(EngineError) {
         self.trees = trees
         self.schema = schema
         members = try view(trees.members)
         if let tree = trees.order { order = try view(tree) } else { order = nil }
+        search = IndexReader(order ?? members)
     }
 
     func count(owner: UInt64) throws(EngineError) -> Int {
@@ -27,9 +30,7 @@ package struct MemberReader {
     func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
         if !trees.isPolymorphic {
             let entity = trees.onlyMember
-            let keys = try (order ?? members).suffixes(in: MemberTrees.range(ofOwner: owner), skipping: skipping, most: limit)
-            guard entity >= 0 || keys.isEmpty else { throw Self.damaged }
-            return keys.map { ObjectReference(entityIndex: entity, key: $0) }
+            return try keys(owner: owner, skipping: skipping, limit: limit).map { ObjectReference(entityIndex: entity, key: $0) }
         }
         var references: [ObjectReference] = []
         references.reserveCapacity(min(limit, 32))
@@ -38,6 +39,18 @@ package struct MemberReader {
             return references.count < limit
         }
         return references
+    }
+
+    /// The entity of all members; nil if they may have several.
+    package var onlyEntity: Int32? { trees.isPolymorphic ? nil : trees.onlyMember }
+
+    /// The keys of the members, which have one entity, in stored order.
+    func keys(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [UInt64] {
+        let keys = skipping == 0
+            ? try search.suffixes(startingWith: owner, most: limit)
+            : try (order ?? members).suffixes(in: MemberTrees.range(ofOwner: owner), skipping: skipping, most: limit)
+        guard trees.onlyMember >= 0 || keys.isEmpty else { throw Self.damaged }
+        return keys
     }
 
     func forEach(

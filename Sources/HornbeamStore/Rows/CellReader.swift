@@ -24,12 +24,22 @@ internal import HornbeamModel
     /// True when the property has a column: it is an attribute or a to-one, and not transient.
     package func holds(_ property: Int) -> Bool { unsafe columns[property].position >= 0 }
 
+    /// The number of rows in the table.
+    package var rowCount: Int { withTable { $0.rowCount } }
+
     /// True when the hint was made in this snapshot. The row then exists and needs no lookup.
     package func knows(_ hint: RowHint) -> Bool { withTable { $0.isFromThisVersion(hint.location) } }
 
     /// Finds the location of a row; false when there is none.
     package func find(_ key: UInt64, _ hint: inout RowHint) throws -> Bool {
         do { return try locate(key, &hint) } catch { throw HornbeamError(error) }
+    }
+
+    /// The locations of several rows; an empty hint for a missing row.
+    package func find(_ keys: ArraySlice<UInt64>) throws -> [RowHint] {
+        var locations = [RowLocation](repeating: RowLocation(), count: keys.count)
+        do { try tryTable { table throws(EngineError) in try table.find(keys, at: &locations) } } catch { throw HornbeamError(error) }
+        return locations.map { RowHint($0) }
     }
 
     func locate(_ key: UInt64, _ hint: inout RowHint) throws(EngineError) -> Bool {
@@ -93,6 +103,24 @@ internal import HornbeamModel
         } catch { throw HornbeamError(error) }
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
         return column.integer(cell.bits)
+    }
+
+    /// The integers or booleans of several rows, in the order of their keys; nil if there is no row for a key.
+    package func integers(_ property: Int, _ keys: [UInt64]) throws -> [Int64?]? {
+        let column = unsafe columns[property]
+        return try fixedCells(column, keys)?.map { if case .value = $0.state { column.integer($0.bits) } else { nil } }
+    }
+
+    /// The same for doubles, floats or dates.
+    package func doubles(_ property: Int, _ keys: [UInt64]) throws -> [Double?]? {
+        let column = unsafe columns[property]
+        return try fixedCells(column, keys)?.map { if case .value = $0.state { column.double($0.bits) } else { nil } }
+    }
+
+    private func fixedCells(_ column: CellColumn, _ keys: [UInt64]) throws -> [FixedCell]? {
+        do {
+            return try tryTable { table throws(EngineError) in try table.fixedCells(keys, column.position) }
+        } catch { throw HornbeamError(error) }
     }
 
     /// A double, a float, or a date as seconds since 2001; optionals as for `integer`.

@@ -49,6 +49,11 @@ extension MemberReader {
         try EngineError.translated { () throws(EngineError) in try references(owner: owner) }
     }
 
+    /// The keys of the members of one owner, which have one entity, at a range of the stored order.
+    package func memberKeys(owner: UInt64, range: Range<Int>) throws -> [UInt64] {
+        try EngineError.translated { () throws(EngineError) in try keys(owner: owner, skipping: range.lowerBound, limit: range.count) }
+    }
+
     /// The members of one owner at a range of the stored order, in O(log n + count).
     package func members(owner: UInt64, range: Range<Int>) throws -> [ObjectReference] {
         try EngineError.translated { () throws(EngineError) in

@@ -85,6 +85,12 @@ import Testing
             for length in 0...key.count {
                 let prefix = Array(key[..<length])
                 let wanted = try view.suffixes(in: KeyRange(prefix: prefix), most: .max)
+                if length == 8 {
+                    let number = prefix.reduce(0) { $0 << 8 | UInt64($1) }
+                    for most in [0, 1, 5, Int.max] {
+                        #expect(try reader.suffixes(startingWith: number, most: most) == Array(wanted.prefix(most)), "\(prefix), at most \(most)")
+                    }
+                }
                 for most in [0, 1, 5, 1000] {
                     let isComplete = try reader.findSuffixes(startingWith: prefix, most: most, into: &found)
                     #expect(isComplete == (wanted.count <= most), "\(prefix), at most \(most)")

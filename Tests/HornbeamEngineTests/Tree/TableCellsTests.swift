@@ -78,6 +78,21 @@ import Testing
             try expectCells(held.cells, key, &location, held.rows[key])
             held.locations[key] = location
         }
+        try expectCellsOfSeveralRows(held, &random)
+    }
+
+    /// Rows in any order, and one that does not exist.
+    private static func expectCellsOfSeveralRows(_ held: Held, _ random: inout SplitMix) throws {
+        let keys = Array(held.rows.keys.shuffled(using: &random).prefix(.random(in: 0...100, using: &random)))
+        let rows = keys.map { held.rows[$0]! }
+        let columns = [rows.map { $0.long.map { UInt64(bitPattern: $0) } }, rows.map { $0.flag.map { $0 ? 1 : 0 } }]
+        for (column, wanted) in columns.enumerated() {
+            let cells = try held.cells.fixedCells(keys, column)
+            #expect(cells?.map { $0.state == .value ? $0.bits : nil } == wanted)
+            #expect(cells?.contains { $0.state == .noRow } == false)
+        }
+        let missing = (held.rows.keys.max() ?? 0) + 1
+        #expect(try held.cells.fixedCells(keys + [missing], 0) == nil)
     }
 
     /// The direct reads may return no result, but never a wrong one.

@@ -42,6 +42,24 @@ import Testing
         #expect(most <= 10_000, "\(most) objects were registered at once")
     }
 
+    @Test("MOC-16: unused objects of a small store stay registered until the context is asked for them, those of a larger one do not",
+          arguments: StoreKind.allCases, [1_000, 20_000])
+    func unusedObjectsOfASmallStore(kind: StoreKind, count: Int) throws {
+        let stack = try stack(kind, count)
+        let context = stack.newContext()
+        let ids = try context.fetchIDs(FetchRequest<Employee>())
+        for id in ids { _ = try context.existingObject(Employee.self, with: id).salary }
+        #expect(count == 1_000 ? context.registeredCount == count : context.registeredCount < 1_000)
+        #expect(context.registeredObjects.isEmpty)
+        let more = try stack.newContext().execute(BatchInsertRequest(Employee.self, from: 0..<20_000) { number, row in
+            row.set(Employee.name, "another \(number)")
+            row.set(Employee.salary, number)
+        })
+        #expect(more.count == 20_000)
+        for id in try context.fetchIDs(FetchRequest<Employee>()) { _ = try context.existingObject(Employee.self, with: id).salary }
+        #expect(context.registeredCount < 1_000, "the store has grown")
+    }
+
     @Test("MOC-16: changed objects stay until they are saved; all objects stay if the context retains registered objects", arguments: StoreKind.allCases)
     func changedObjectsStay(kind: StoreKind) throws {
         let stack = try stack(kind, 100)

@@ -42,6 +42,25 @@ struct MemberCellsTests {
         expectValues(of: department, "all stored")
     }
 
+    @Test("REL-4: values of members are those of objects that the context holds, changed or not", arguments: StoreKind.allCases)
+    func valuesOfHeldObjects(kind: StoreKind) throws {
+        let (stack, id) = try stack(kind, count: 100)
+        let context = stack.newContext()
+        let department = try context.existingObject(Department.self, with: id)
+        let held = Array(department.employees)
+        expectValues(of: department, "faults")
+        #expect(held.reduce(0) { $0 + $1.salary } == department.employees.sum(\.salary))
+        expectValues(of: department, "fired")
+        held[70].salary = 12_345
+        expectValues(of: department, "changed")
+        try context.save()
+        expectValues(of: department, "saved")
+        context.delete(held[3])
+        try context.save()
+        #expect(department.employees.map(\.salary).count == 99)
+        expectValues(of: department, "deleted")
+    }
+
     @Test("REL-4: values of members include unsaved changes, new and removed members, and old values of a context that does not merge",
           arguments: Setting.saved)
     func valuesIncludeChanges(setting: Setting) throws {
