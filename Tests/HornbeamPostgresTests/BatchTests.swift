@@ -96,6 +96,22 @@ import Testing
         #expect(try births(first) == [1900, 1901, 1990, 1990, 1990, 1990])
     }
 
+    @Test("BAT-1: a batch insert that refers to an object which does not exist names it, and inserts nothing")
+    func insertsThatReferToMissingObjects() throws {
+        let (first, second) = try containers()
+        try fill(first, 2)
+        let held = second.newContext()
+        let author = try #require(held.fetch(FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("born")])).first)
+        let id = author.objectID
+        let delete = BatchDeleteRequest(entityName: "Author", predicate: try FetchPredicate(format: "born == 1900"))
+        #expect(try first.newContext().execute(delete).count == 1)
+        let rows = ["b", "c"].map { ["title": PropertyValue.string($0), "author": .objectID(id)] }
+        let error = hornbeamError { try second.newContext().execute(BatchInsertRequest(entityName: "Book", objects: rows)) }
+        #expect(error?.code == .objectNotFound, "\(error?.message ?? "")")
+        #expect(error?.objectIDs == [id])
+        #expect(try first.newContext().count(FetchRequest<ManagedObject>(entityName: "Book")) == 0)
+    }
+
     @Test("BAT-3: delete rules apply to objects that this process has not read")
     func deleteRulesReachUnreadObjects() throws {
         let (first, second) = try containers()

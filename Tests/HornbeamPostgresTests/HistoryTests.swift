@@ -177,6 +177,19 @@ import Testing
         try container.close()
     }
 
+    @Test("HIS-1: a history begins directly after the last process without one has closed the store")
+    func historyAfterClosing() throws {
+        for _ in 0 ..< 10 {
+            let schema = PostgresServer.freshSchema()
+            let without = try open(schema, nil)
+            _ = try without.newContext().count(FetchRequest<ManagedObject>(entityName: "Note"))
+            try without.close()
+            let container = try open(schema)
+            #expect(try numbers(container).isEmpty)
+            try container.close()
+        }
+    }
+
     @Test("HIS-1: a process that had no connection while another one began the history must open the store again")
     func historyBegunMeanwhile() throws {
         let schema = PostgresServer.freshSchema()

@@ -63,5 +63,15 @@ import Testing
         #expect(try container.newContext().count(authors) == 1 && context.insertedObjects.count == 2)
         try container.persistentStoreCoordinator.remove(other)
     }
+
+    @Test("names of entities that the store's own tables can have are refused, and nothing is created", arguments: ["_hornbeam", "_hornbeam_saves"])
+    func names(name: String) throws {
+        let schema = PostgresServer.freshSchema()
+        let model = try ManagedObjectModel(entities: [Entity(name, attributes: [AttributeDescription("id", .integer64)], relationships: [])])
+        let error = hornbeamError { _ = try PostgresServer.container(schema, model) }
+        #expect(error?.code == .modelMismatch)
+        #expect(error?.message.contains(name) == true && error?.message.contains("Rename the entity") == true, "\(error?.message ?? "")")
+        #expect(try PostgresServer.sql("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'") == "0")
+    }
 }
 #endif

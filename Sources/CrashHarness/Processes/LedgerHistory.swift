@@ -9,10 +9,17 @@ struct LedgerHistory {
     private var entries: Set<ManagedObjectID> = []
 
     /// Reads the history since the last call: each insertion and deletion of an entry must be there once, in the order of the saves, and the
-    /// times must not decrease, although the processes have different clocks. `entries`: those that exist.
-    mutating func verify(_ container: PersistentContainer, entries existing: Set<ManagedObjectID>) throws {
+    /// times must not decrease, although the processes have different clocks.
+    ///
+    /// - Parameters:
+    ///   - existing: The entries that exist.
+    ///   - beginsAnew: True if a migration, before which nothing was changed since the last call, may have removed all transactions.
+    mutating func verify(_ container: PersistentContainer, entries existing: Set<ManagedObjectID>, beginsAnew: Bool = false) throws {
         let history = container.history.of(container.persistentStoreCoordinator.persistentStores[0])
         switch try history.fetch(after: token) {
+        case .resync where beginsAnew && token != nil:
+            token = nil
+            return try verify(container, entries: existing)
         case .resync(let gap, _): throw Finding("history has a gap: \(gap)")
         case .transactions(let transactions, let newest):
             token = newest

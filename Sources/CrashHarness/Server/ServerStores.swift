@@ -29,7 +29,9 @@ enum ServerStores {
 
     static func open(_ schema: String, model: ManagedObjectModel) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Server", model: model)
-        container.persistentStoreDescriptions = [try description(schema)]
+        var description = try description(schema)
+        description.history = HistoryTracking()
+        container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()
         return container
     }

@@ -126,8 +126,8 @@ public struct StoreQuery: Sendable {
 
 /// The answer of a store to a query.
 public enum StoreAnswer: Sendable {
-    /// The results in their order, with the rows of at least all of them that are not cached.
-    case objects([CustomStoreKey], rows: [CustomStoreRow])
+    /// The results in their order, with the rows of at least all of them that are not cached, in one of two forms or in both.
+    case objects([CustomStoreKey], rows: [CustomStoreRow], tables: [CustomStoreTable] = [])
     /// The number of results.
     case count(Int)
     /// For each object the values of the query's paths; a to-one relationship is an object ID.

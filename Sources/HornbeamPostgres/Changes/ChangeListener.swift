@@ -20,17 +20,25 @@ final class ChangeListener: Sendable {
     /// The identity of this process's store in the table of saves.
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
+    private let pacing: NotificationPacing
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
     private static let pauseBetweenConnections = 1.0
+    /// The shortest time between two reads, and between two notifications of this process, in seconds: processes can save more often than others can read each
+    /// save alone.
+    private static let pauseAfterRead = 0.01
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
     /// The reads without a notification between two deletions of old saves: ten minutes.
     private static let readsBetweenDeletions = 300
 
-    init(_ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ handler: @escaping @Sendable (ExternalChanges) throws -> Void) {
+    init(
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing,
+        _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
+    ) {
         self.options = options
+        self.pacing = pacing
         self.layout = layout
         self.source = source
         self.handler = handler
@@ -94,13 +102,21 @@ final class ChangeListener: Sendable {
                 let open = try connection ?? connect()
                 let isNotified = try connection != nil && open.waitForNotification(milliseconds: pause)
                 pauses += 1
+                if open.takeOwnNotification() {
+                    Thread.sleep(forTimeInterval: Self.pauseAfterRead)
+                    if pacing.react() { try open.execute(layout.notification(source)) }
+                }
                 guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
                 // Only if the handler returns, these saves are read.
                 var next = reader
                 try report(next.next(open))
                 (reader, pauses) = (next, 0)
-                if isNotified { continue }
+                if isNotified {
+                    // Further saves are then read together.
+                    Thread.sleep(forTimeInterval: Self.pauseAfterRead)
+                    continue
+                }
                 if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
                 reads += 1
             } catch {
@@ -152,24 +168,24 @@ struct SaveReader: Sendable {
     mutating func begin(_ connection: Connection) throws(PostgresError) { position = try horizon(connection) }
 
     mutating func next(_ connection: Connection) throws -> ExternalChanges {
-        // Read first: a transaction that completes between the two reads is then read again.
-        let horizon = try horizon(connection)
+        // One snapshot: it shows each transaction before its horizon, and the next read begins with those that it may not show.
         let found = try connection.execute(
             Statement(
                 """
-                SELECT token, transaction >= $3::text::xid8, changed, deleted FROM \(layout.saves) \
-                WHERE transaction >= $1::text::xid8 AND source <> $2::uuid ORDER BY transaction
-                """, [position, source.uuidString, horizon]))
+                SELECT h.horizon, s.token, s.transaction >= h.horizon, s.changed, s.deleted \
+                FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon) AS h LEFT JOIN \(layout.saves) AS s \
+                ON s.transaction >= $1::text::xid8 AND s.source <> $2::uuid ORDER BY s.transaction
+                """, [position, source.uuidString]))
         var changes = ExternalChanges()
         var newer: Set<String> = []
         for row in 0 ..< found.rowCount {
-            guard let token = found[row, 0] else { continue }
-            if found[row, 1] == "t" { newer.insert(token) }
+            guard let token = found[row, 1] else { continue }
+            if found[row, 2] == "t" { newer.insert(token) }
             if read.contains(token) { continue }
-            changes.changed += KeyList.keys(found[row, 2] ?? "") ?? []
-            changes.deleted += KeyList.keys(found[row, 3] ?? "") ?? []
+            changes.changed += KeyList.keys(found[row, 3] ?? "") ?? []
+            changes.deleted += KeyList.keys(found[row, 4] ?? "") ?? []
         }
-        position = horizon
+        position = found.value ?? position
         read = newer
         return changes
     }

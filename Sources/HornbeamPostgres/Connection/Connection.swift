@@ -25,6 +25,7 @@ internal import HornbeamModel
     /// The payload of notifications that need no answer, because the process has sent them itself.
     var ownPayload: String?
     private var ownNotificationCount = 0
+    private var hasOwnNotification = false
     /// The number of own notifications after which a listener reads the table of saves again, so that the next read has few rows to skip.
     private static let ownNotificationsMax = 256
 
@@ -112,9 +113,10 @@ internal import HornbeamModel
     private func sendExecution(_ use: PreparedUse) -> Bool {
         unsafe withParameters(use.statement) { values in
             let count = Int32(use.statement.parameters.count)
+            let format: Int32 = use.statement.hasBinaryResult ? 1 : 0
             return switch use.use {
-            case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, 0)
-            case .prepare(let name), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, 0)
+            case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, format)
+            case .prepare(let name), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, format)
             }
         } == 1
     }
@@ -281,11 +283,18 @@ internal import HornbeamModel
         return takeNotifications()
     }
 
+    /// True if a notification of this process has arrived since the last call.
+    func takeOwnNotification() -> Bool {
+        defer { hasOwnNotification = false }
+        return hasOwnNotification
+    }
+
     private func takeNotifications() -> Bool {
         var isNotified = false
         while let notification = unsafe PQnotifies(handle) {
             if let ownPayload, let extra = unsafe notification.pointee.extra, unsafe String(cString: extra) == ownPayload {
                 ownNotificationCount += 1
+                hasOwnNotification = true
                 isNotified = isNotified || ownNotificationCount % Self.ownNotificationsMax == 0
             } else {
                 isNotified = true

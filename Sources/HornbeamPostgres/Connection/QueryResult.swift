@@ -1,5 +1,7 @@
 #if Postgres
 internal import CPostgres
+internal import Foundation
+internal import Glibc
 
 /// The result of a statement.
 ///
@@ -8,24 +10,74 @@ internal import CPostgres
     private let handle: OpaquePointer
     let rowCount: Int
     private let columnCount: Int
+    /// True if the values have the server's binary form.
+    let isBinary: Bool
 
     init(_ handle: OpaquePointer) {
         unsafe self.handle = handle
         rowCount = unsafe Int(PQntuples(handle))
         columnCount = unsafe Int(PQnfields(handle))
+        isBinary = unsafe columnCount > 0 && PQfformat(handle, 0) == 1
     }
 
     deinit { unsafe PQclear(handle) }
 
-    /// The text of a cell; nil for NULL.
+    /// The text of a cell; nil for NULL. Of a binary result, only for columns of texts.
     subscript(row: Int, column: Int) -> String? {
         unsafe withBytes(row, column) { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// The number in a cell; nil for NULL and for other texts.
     func integer(_ row: Int, _ column: Int) -> Int64? {
-        let number: Int64?? = unsafe withBytes(row, column) { unsafe Self.integer($0) }
+        let number: Int64?? = unsafe withBytes(row, column) { unsafe isBinary ? Self.binaryInteger($0) : Self.integer($0) }
         return number ?? nil
+    }
+
+    /// The bits of a number of at most eight bytes in a binary result; nil for NULL.
+    func bits(_ row: Int, _ column: Int) -> UInt64? {
+        unsafe withBytes(row, column) { unsafe Self.bits($0) }
+    }
+
+    private static func bits(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        var bits: UInt64 = 0
+        for place in 0 ..< bytes.count { unsafe bits = bits << 8 | UInt64(bytes[place]) }
+        return bits
+    }
+
+    private static func binaryInteger(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard bytes.count == 8 || bytes.count == 4 || bytes.count == 2 else { return nil }
+        let shift = UInt64(64 - 8 * bytes.count)
+        return Int64(bitPattern: unsafe bits(bytes) << shift) >> Int64(shift)
+    }
+
+    /// The text of a cell, and whether it has a given byte; nil for NULL.
+    func text(_ row: Int, _ column: Int, with byte: UInt8) -> (text: String, hasByte: Bool)? {
+        unsafe withBytes(row, column) { bytes in
+            let hasByte = unsafe bytes.baseAddress.map { unsafe memchr($0, Int32(byte), bytes.count) != nil } ?? false
+            return unsafe (String(decoding: bytes, as: UTF8.self), hasByte)
+        }
+    }
+
+    /// The bytes of a cell; nil for NULL.
+    func bytes(_ row: Int, _ column: Int) -> [UInt8]? { unsafe withBytes(row, column) { unsafe Array($0) } }
+
+    /// The bytes of a UUID in a binary result; nil for NULL.
+    func uuid(_ row: Int, _ column: Int) -> uuid_t? {
+        let uuid: uuid_t?? = unsafe withBytes(row, column) { bytes in
+            unsafe bytes.count == 16 ? UnsafeRawBufferPointer(bytes).loadUnaligned(as: uuid_t.self) : nil
+        }
+        return uuid ?? nil
+    }
+
+    /// True if a cell has the same bytes as a text.
+    func isEqual(_ row: Int, _ column: Int, to text: String) -> Bool {
+        var text = text
+        return unsafe withBytes(row, column) { cell in
+            text.withUTF8 { utf8 in
+                guard cell.count == utf8.count, let a = cell.baseAddress, let b = utf8.baseAddress else { return utf8.isEmpty && cell.isEmpty }
+                return unsafe memcmp(a, b, cell.count) == 0
+            }
+        } ?? false
     }
 
     private static func integer(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {

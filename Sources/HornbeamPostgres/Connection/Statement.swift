@@ -3,6 +3,8 @@
 struct Statement: Sendable {
     var sql: String
     var parameters: [String?] = []
+    /// True to receive the result in the server's binary form, which `QueryResult` reads for the types of `RowReader.columns` only.
+    var hasBinaryResult = false
 
     init(_ sql: String, _ parameters: [String?] = []) {
         self.sql = sql
@@ -52,12 +54,9 @@ enum SQLText {
 
     /// The text form of an array.
     static func array(_ elements: some Sequence<String?>) -> String {
-        var text = "{"
-        for element in elements {
-            if text.utf8.count > 1 { text += "," }
-            text += element.map { "\"" + escaping($0) + "\"" } ?? "NULL"
-        }
-        return text + "}"
+        var array = ArrayText()
+        for element in elements { array.append(element) }
+        return array.text
     }
 
     // By bytes: a combining mark after a quotation mark would be one character with it.
@@ -67,14 +66,11 @@ enum SQLText {
         return String(decoding: text.utf8.flatMap { marks.contains($0) ? [$0, $0] : [$0] }, as: UTF8.self)
     }
 
-    private static func escaping(_ text: String) -> String {
-        let (quotationMark, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
-        guard text.utf8.contains(where: { $0 == quotationMark || $0 == backslash }) else { return text }
-        return String(
-            decoding: text.utf8.flatMap { $0 == quotationMark || $0 == backslash ? [backslash, $0] : [$0] }, as: UTF8.self)
-    }
-
     /// The text form of an array of keys.
-    static func array(keys: some Sequence<UInt64>) -> String { "{" + keys.map(String.init).joined(separator: ",") + "}" }
+    static func array(keys: some Sequence<UInt64>) -> String {
+        var array = ArrayText()
+        for key in keys { array.append(key) }
+        return array.text
+    }
 }
 #endif

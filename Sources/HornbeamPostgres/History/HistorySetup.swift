@@ -29,24 +29,23 @@ struct HistorySetup {
     ///
     /// - Parameters:
     ///   - isWanted: True if the container keeps history.
-    ///   - isNew: True if the transaction has created the tables of the store.
+    ///   - exists: True if the store has a history.
     /// - Throws: `storeInUse` if other processes that do not record history have the store open.
-    func run(isWanted: Bool, isNew: Bool) throws -> Bool {
-        let exists = try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t"
+    func run(isWanted: Bool, exists: Bool) throws -> Bool {
         if exists == isWanted { return exists }
-        let isAlone = try isNew || connection.execute(ModelLock.exclusive(schemaName)).value == "t"
         if exists {
-            guard isAlone else { return true }
-            for statement in layout.history.removal { try connection.execute(Statement(statement)) }
+            // A connection that is just ending counts as another process: then the next opening removes the history.
+            guard try connection.execute(ModelLock.exclusive(schemaName)).value == "t" else { return true }
+            try connection.execute(all: layout.history.removal.map { Statement($0) })
             return false
         }
-        guard isAlone else {
+        guard try ModelLock.takeExclusive(schemaName, connection) else {
             throw HornbeamError(
                 .storeInUse,
                 "The store in the schema “\(schemaName)” has no history, and other processes have it open. Close it in all of them to begin a history, or "
                     + "open it without history tracking.")
         }
-        for statement in layout.history.creation { try connection.execute(Statement(statement)) }
+        try connection.execute(all: layout.history.creation.map { Statement($0) })
         return true
     }
 }

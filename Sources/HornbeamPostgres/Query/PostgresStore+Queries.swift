@@ -10,10 +10,7 @@ extension PostgresStore {
         switch query.kind {
         case .objects:
             guard let (reader, statement) = try translator.exact() else { return nil }
-            return try calculated(statement).map {
-                let (keys, rows) = try reader.objects($0, query)
-                return .objects(keys.map(layout.outer), rows: layout.outer(rows))
-            }
+            return try calculated(statement).map { try reader.answer($0, query) }
         case .count:
             guard let statement = try translator.exactCount() else { return nil }
             return try calculated(statement).map { .count($0.value.flatMap { Int($0) } ?? 0) }

@@ -130,7 +130,9 @@ struct StoreReader {
     }
 
     private func statement(_ table: TableLayout, _ condition: String, _ parameters: [String?]) throws -> Statement {
-        Statement("SELECT \(try RowReader(table, layout).columns()) FROM \(table.name) t WHERE \(condition)", parameters)
+        var statement = Statement("SELECT \(try RowReader(table, layout).columns()) FROM \(table.name) t WHERE \(condition)", parameters)
+        statement.hasBinaryResult = true
+        return statement
     }
 }
 #endif

@@ -79,7 +79,9 @@ struct QueryTranslator {
         let reader = RowReader(try layout.table(of: entity.name), layout)
         let filter = try filter(test)
         let sql = "SELECT \(try reader.columns()) FROM \(reader.table.name) t\(condition.joins)\(filter)\(end)"
-        return (reader, Statement(sql, condition.parameters.values))
+        var statement = Statement(sql, condition.parameters.values)
+        statement.hasBinaryResult = true
+        return (reader, statement)
     }
 
     private mutating func filter(_ test: String) throws -> String {

@@ -1,7 +1,7 @@
 #if Postgres
 internal import HornbeamModel
 
-/// Reads rows of a table: makes the SELECT clause, and decodes its results.
+/// Reads rows of a table: makes the SELECT clause, and decodes its results, which can be binary.
 struct RowReader {
     let table: TableLayout
     private let layout: StoreLayout
@@ -13,7 +13,7 @@ struct RowReader {
 
     /// The columns of a SELECT over the table with the alias `t`.
     func columns() throws -> String {
-        let own = table.columns.flatMap { column in [column.value(of: "t")] + (column.entityName.map { ["t.\($0)"] } ?? []) }
+        let own = table.columns.flatMap { column in [column.result(of: "t")] + (column.entityName.map { ["t.\($0)"] } ?? []) }
         return (["t.\(table.id)", table.entity(of: "t"), "t.\(table.version)"] + own + (try table.lists.map(members))).joined(separator: ", ")
     }
 
@@ -51,7 +51,11 @@ struct RowReader {
     }
 
     /// The objects of a result, and the rows of those that are not cached.
-    func objects(_ result: QueryResult, _ query: StoreQuery) throws -> (keys: [CustomStoreKey], rows: [CustomStoreRow]) {
+    func answer(_ result: QueryResult, _ query: StoreQuery) throws -> StoreAnswer {
+        if var compact = CompactRowReader(table, layout) {
+            try compact.read(result, query)
+            return .objects(compact.keys, rows: [], tables: compact.tables)
+        }
         var forms = RowForms(self)
         var keys: [CustomStoreKey] = []
         var rows: [CustomStoreRow] = []
@@ -61,13 +65,17 @@ struct RowReader {
             keys.append(object)
             if !table.lists.isEmpty || !query.isCached(layout.outer(object).key, version: version) { rows.append(try row(number, of: result, &forms)) }
         }
-        return (keys, rows)
+        return .objects(keys.map(layout.outer), rows: layout.outer(rows))
+    }
+
+    static func invalidRow(of table: TableLayout) -> HornbeamError {
+        HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.")
     }
 
     private func object(_ number: Int, of result: QueryResult) throws -> (object: CustomStoreKey, version: UInt64) {
         if let key = result.integer(number, 0) { try layout.requireKey(key, of: table.root.name, in: "The column \(table.id) of \(table.name)") }
         guard let key = result.integer(number, 0), let entityName = result[number, 1], let version = result.integer(number, 2), key > 0, version > 0
-        else { throw HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.") }
+        else { throw Self.invalidRow(of: table) }
         return (CustomStoreKey(entityName, UInt64(key)), UInt64(version))
     }
 

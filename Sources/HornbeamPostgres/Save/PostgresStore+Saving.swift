@@ -88,8 +88,23 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            try connection.execute(all: rest, then: pool.options.pollInterval == nil ? [layout.notification(source)] : [])
+            try commit(rest, layout, connection)
         }
+    }
+
+    private func commit(_ statements: [Statement], _ layout: StoreLayout, _ connection: Connection) throws {
+        guard pool.options.pollInterval == nil else {
+            try connection.execute(all: statements)
+            return
+        }
+        let notifies = pacing.begin()
+        do { try connection.execute(all: statements, then: notifies ? [layout.notification(source)] : []) } catch {
+            if notifies { pacing.withdraw() }
+            throw error
+        }
+        guard !notifies, pacing.committed() else { return }
+        // The save is committed. After an error here, other processes read it at their next read without a notification.
+        do { try connection.send(trailing: [layout.notification(source)]) } catch { pacing.withdraw() }
     }
 
     private func existing(_ keys: [CustomStoreKey], _ layout: StoreLayout) throws -> [CustomStoreRow] {

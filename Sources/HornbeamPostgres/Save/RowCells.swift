@@ -6,12 +6,16 @@ struct RowCells {
     private struct Cells {
         let name: String
         let type: String
-        var texts: [String?]
+        var texts = ArrayText()
     }
 
     private let table: TableLayout
     private var cells: [Cells] = []
+    /// The places in `cells`, by the name of the column.
     private var places: [String: Int] = [:]
+    /// The columns of the last row's entity, with their places in `cells`, by the name of the property.
+    private var columns: [String: (column: TableLayout.Column, place: Int)] = [:]
+    private var entityName = ""
     private var count = 0
 
     init(_ table: TableLayout) { self.table = table }
@@ -20,31 +24,47 @@ struct RowCells {
     var names: [String] { cells.map(\.name).sorted() }
 
     mutating func add(_ row: CustomStoreRow, cleared: [String]) throws {
-        for (name, value) in row.values {
-            guard let column = table.column(name, of: row.object.entityName), column.property.isAttribute else { continue }
-            set(column.name, column.parameterType, try column.text(of: value))
+        if row.object.entityName != entityName {
+            columns = [:]
+            entityName = row.object.entityName
         }
-        for (name, target) in row.destinations { set(name, target, row.object) }
-        for name in cleared { set(name, nil, row.object) }
+        for (name, value) in row.values {
+            guard let (column, place) = self.column(name), column.property.isAttribute else { continue }
+            try cells[place].texts.append(value, column)
+        }
+        for (name, target) in row.destinations { set(name, target) }
+        for name in cleared { set(name, nil) }
         count += 1
-        for place in cells.indices where cells[place].texts.count < count { cells[place].texts.append(nil) }
+        for place in cells.indices where cells[place].texts.count < count { cells[place].texts.appendNull() }
     }
 
-    private mutating func set(_ relationship: String, _ target: CustomStoreKey?, _ object: CustomStoreKey) {
-        guard let column = table.column(relationship, of: object.entityName) else { return }
-        set(column.name, "bigint", target.map { String($0.key) })
-        if let name = column.entityName { set(name, "text", target?.entityName) }
+    private mutating func set(_ relationship: String, _ target: CustomStoreKey?) {
+        guard let (column, place) = self.column(relationship) else { return }
+        cells[place].texts.append(target?.key)
+        if let name = column.entityName { cells[self.place(name, "text")].texts.append(target?.entityName) }
     }
 
-    private mutating func set(_ name: String, _ type: String, _ text: String?) {
-        if let place = places[name] { return cells[place].texts.append(text) }
+    /// The column of a property of the current entity; nil for a property without one.
+    private mutating func column(_ name: String) -> (column: TableLayout.Column, place: Int)? {
+        if let known = columns[name] { return known }
+        guard let column = table.column(name, of: entityName) else { return nil }
+        let found = (column: column, place: place(column.name, column.parameterType))
+        columns[name] = found
+        return found
+    }
+
+    /// The place of a column's cells, which are null for the rows before.
+    private mutating func place(_ name: String, _ type: String) -> Int {
+        if let place = places[name] { return place }
         places[name] = cells.count
-        cells.append(Cells(name: name, type: type, texts: [String?](repeating: nil, count: count) + [text]))
+        cells.append(Cells(name: name, type: type))
+        for _ in 0 ..< count { cells[cells.count - 1].texts.appendNull() }
+        return cells.count - 1
     }
 
     /// The values of each column as an array parameter.
     func arrays(_ parameters: inout ParameterList) -> [String] {
-        cells.sorted { $0.name < $1.name }.map { parameters.add(SQLText.array($0.texts), as: $0.type + "[]") }
+        cells.sorted { $0.name < $1.name }.map { parameters.add($0.texts.text, as: $0.type + "[]") }
     }
 }
 #endif

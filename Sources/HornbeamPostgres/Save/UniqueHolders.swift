@@ -17,11 +17,15 @@ struct UniqueHolders {
         let own = Set((changes.updated.map(\.object) + changes.deleted).map(\.key))
         let current = try StoreReader(layout, connection).rows(of: changes.updated.map(\.object))
         let stored = Dictionary(current.map { ($0.object, $0) }) { first, _ in first }
-        var found: [CustomStoreKey: CustomStoreRow] = [:]
+        var searches: [(reader: RowReader, statement: Statement)] = []
         for unique in layout.uniques {
             for row in changes.inserted + changes.updated where try isKind(row.object, unique.entity) {
-                for holder in try holders(of: row, stored[row.object], unique) where !own.contains(holder.object.key) { found[holder.object] = holder }
+                if let search = try search(for: row, stored[row.object], unique) { searches.append(search) }
             }
+        }
+        var found: [CustomStoreKey: CustomStoreRow] = [:]
+        for (search, result) in zip(searches, try connection.execute(all: searches.map(\.statement))) {
+            for holder in try search.reader.rows(result) where !own.contains(holder.object.key) { found[holder.object] = holder }
         }
         return found.values.sorted { $0.object.key < $1.object.key }
     }
@@ -30,11 +34,12 @@ struct UniqueHolders {
         try layout.model.entity(named: object.entityName).isKind(of: entity)
     }
 
-    private func holders(of row: CustomStoreRow, _ stored: CustomStoreRow?, _ unique: UniqueColumns) throws -> [CustomStoreRow] {
+    /// Searches the rows with the unique values of a row. Nil if one of its values is missing.
+    private func search(for row: CustomStoreRow, _ stored: CustomStoreRow?, _ unique: UniqueColumns) throws -> (RowReader, Statement)? {
         var parameters = ParameterList()
         var tests: [String] = []
         for (name, column) in zip(unique.names, unique.columns) {
-            guard let cell = unique.table.column(name, of: unique.entity.name) else { return [] }
+            guard let cell = unique.table.column(name, of: unique.entity.name) else { return nil }
             let type = cell.parameterType
             let attribute = try layout.model.entity(named: row.object.entityName).property(named: name)
             let text: String? = if attribute.isAttribute {
@@ -42,16 +47,14 @@ struct UniqueHolders {
             } else {
                 (row.destinations[name] ?? stored?.destinations[name]).map { String($0.key) }
             }
-            guard let text else { return [] }
+            guard let text else { return nil }
             tests.append("t.\(column) = \(parameters.add(text, as: type))")
         }
         let names = SQLText.array(unique.entity.concreteDescendants.map { $0.name as String? })
         tests.append("\(unique.table.entity(of: "t")) = ANY(\(parameters.add(names, as: "text[]")))")
         let reader = RowReader(unique.table, layout)
-        return try reader.rows(
-            connection.execute(
-                Statement(
-                    "SELECT \(reader.columns()) FROM \(unique.table.name) t WHERE \(tests.joined(separator: " AND "))", parameters.values)))
+        let sql = "SELECT \(try reader.columns()) FROM \(unique.table.name) t WHERE \(tests.joined(separator: " AND "))"
+        return (reader, Statement(sql, parameters.values))
     }
 }
 #endif

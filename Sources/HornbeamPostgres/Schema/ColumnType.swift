@@ -58,13 +58,28 @@ enum ColumnValue {
         throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
     }
 
-    /// The value of a cell. Integers and doubles are read without a text.
+    /// The value of a cell of `RowReader.columns`, in the text form or in the binary one.
     static func value(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType) throws -> PropertyValue {
         switch type {
         case .integer16, .integer32, .integer64: if let number = result.integer(row, column) { return .int(number) }
-        default: break
+        case .string:
+            guard let (text, isEscaped) = result.text(row, column, with: escape) else { return .null }
+            return .string(isEscaped ? unescaped(text) : text)
+        default: if result.isBinary { return try binary(result, row, column, type) }
         }
         return try value(of: result[row, column], type)
+    }
+
+    private static func binary(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType) throws -> PropertyValue {
+        switch type {
+        case .double: result.bits(row, column).map { .double(Double(bitPattern: $0)) } ?? .null
+        case .date: result.bits(row, column).map { .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0))) } ?? .null
+        case .float: result.bits(row, column).map { .double(Double(Float(bitPattern: UInt32(truncatingIfNeeded: $0)))) } ?? .null
+        case .boolean: result.bits(row, column).map { .bool($0 != 0) } ?? .null
+        case .binary, .transformable: result.bytes(row, column).map { .data(Data($0)) } ?? .null
+        case .uuid: result.uuid(row, column).map { .uuid(UUID(uuid: $0)) } ?? .null
+        default: try value(of: result[row, column], type)
+        }
     }
 
     private static func known(_ text: String, _ type: AttributeType) throws -> PropertyValue? {
@@ -133,6 +148,9 @@ enum ColumnValue {
     }
 
     // MARK: Texts
+
+    /// The byte that begins an escape.
+    private static let escape: UInt8 = 1
 
     /// True if a text has characters of the escaped form, so that a part of another text cannot be compared with it by the server.
     static func needsEscape(_ text: String) -> Bool { text.utf8.contains { $0 <= 2 } }

@@ -42,11 +42,18 @@ struct FetchIndexes {
             try connection.execute(Statement("DROP INDEX \(layout.schema).\(SQLText.name(name))"))
             present[name] = nil
         }
-        for index in indexes where present[index.name] == nil {
-            try connection.execute(Statement("CREATE INDEX \(SQLText.name(index.name)) ON \(index.definition)"))
+        try connection.execute(all: creation(except: Set(present.keys)))
+    }
+
+    /// The statements that create the indexes.
+    func creation(except present: Set<String> = []) -> [Statement] {
+        var known = present
+        return indexes.filter { known.insert($0.name).inserted }.flatMap { index in
             let name = "\(layout.schema).\(SQLText.name(index.name))"
-            try connection.execute(Statement("COMMENT ON INDEX \(name) IS \(SQLText.literal(ColumnValue.escaped(index.comment)))"))
-            present[index.name] = index.comment
+            return [
+                Statement("CREATE INDEX \(SQLText.name(index.name)) ON \(index.definition)"),
+                Statement("COMMENT ON INDEX \(name) IS \(SQLText.literal(ColumnValue.escaped(index.comment)))"),
+            ]
         }
     }
 

@@ -24,21 +24,30 @@ enum FoldingFunction: String, CaseIterable {
 
     func name(in schema: String) -> String { "\(schema).\"\(own)\"" }
 
-    /// Creates the functions that the schema does not have.
-    static func create(in schema: String, _ connection: Connection) throws {
+    /// Returns for each function whether the schema lacks it.
+    static func search(in schema: String) -> Statement {
         let names = allCases.map { "to_regprocedure(\(SQLText.literal($0.name(in: schema) + "(text)"))) IS NULL" }
-        let found = try connection.execute(Statement("SELECT \(names.joined(separator: ", "))"))
-        for (place, function) in allCases.enumerated() where found[0, place] == "t" {
-            try connection.execute(Statement(function.definition(in: schema)))
-        }
+        return Statement("SELECT \(names.joined(separator: ", "))")
     }
 
-    /// Texts of ASCII need no map. For others the map has each character that changes.
+    /// The statements that create the functions that a search has not found.
+    static func creation(in schema: String, after found: QueryResult) -> [Statement] {
+        allCases.enumerated().filter { found[0, $0.offset] == "t" }.map { Statement($0.element.definition(in: schema)) }
+    }
+
     private func definition(in schema: String) -> String {
+        "CREATE FUNCTION \(name(in: schema))(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS \(Self.bodies[self] ?? "")"
+    }
+
+    /// Made once in a process: they have the whole tables.
+    private static let bodies = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.body) })
+
+    /// Texts of ASCII need no map. For others the map has each character that changes.
+    private var body: String {
         let foldings = Folding.foldings(caseInsensitive: foldsCase, diacriticInsensitive: self != .c)
         let map = foldings.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\"\($0.value)\"" }.joined(separator: ",")
         return """
-            CREATE FUNCTION \(name(in: schema))(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $function$
+            $function$
             DECLARE
                 result text := '';
                 letter text;

@@ -42,47 +42,68 @@ struct SchemaSetup {
     /// - Throws: `modelMismatch` if the tables belong to another version of the model, or the database has another encoding than UTF-8. `storeInUse` if
     ///   the tables must be migrated while other processes use them.
     func run() throws -> Opened {
-        if let encoding = try connection.execute(Statement("SHOW server_encoding")).value, encoding != "UTF8" {
+        let found = try connection.execute(all: [
+            Statement("SHOW server_encoding"), Statement("BEGIN"),
+            // Held until the end of the transaction: processes that open the store at the same time create its tables once.
+            Self.lock(schemaName),
+            Statement(
+                "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, EXISTS (SELECT FROM pg_namespace WHERE nspname = $3)",
+                [layout.settings, layout.history.entries, schemaName]),
+            FoldingFunction.search(in: layout.schema),
+        ])
+        if let encoding = found[0].value, encoding != "UTF8" {
             throw HornbeamError(.modelMismatch, "The database has the encoding \(encoding). Hornbeam needs a database with the encoding UTF8.")
         }
-        try connection.execute(Statement("BEGIN"))
-        // Held until the end of the transaction: processes that open the store at the same time create its tables once.
-        try connection.execute(Self.lock(schemaName))
-        let exists = try connection.execute(
-            Statement("SELECT to_regclass($1) IS NOT NULL", [layout.settings])).value == "t"
-        if !exists { try create() }
-        try FoldingFunction.create(in: layout.schema, connection)
+        let functions = FoldingFunction.creation(in: layout.schema, after: found[4])
+        if found[3][0, 0] != "t" { return try create(functions, hasSchema: found[3][0, 2] == "t") }
+        try connection.execute(all: functions)
         var opened = try check()
-        if layout.hasMappedTables {
-            var tables = MappedTables(layout, connection)
-            if altersExistingTables { try tables.addVersions() }
-            opened.keySequences = try tables.validate()
-            opened.tableNumbers = try tables.tableNumbers()
-        }
-        opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, isNew: !exists)
+        try checkMappedTables(&opened)
+        opened.recordsHistory = try HistorySetup(layout, schemaName, connection).run(isWanted: keepsHistory, exists: found[3][0, 1] == "t")
         try FetchIndexes(layout).create(dropsOthers: migrates, connection)
-        try connection.execute(ModelLock(layout, schemaName).shared)
-        try connection.execute(Statement("COMMIT"))
+        try connection.execute(all: ending)
         return opened
     }
+
+    private var ending: [Statement] { [ModelLock(layout, schemaName).shared, Statement("COMMIT")] }
 
     /// Waits for other processes that create, migrate or destroy the tables of a schema.
     static func lock(_ schemaName: String) -> Statement {
         Statement("SELECT pg_advisory_xact_lock(hashtextextended('hornbeam ' || $1, 0))", [schemaName])
     }
 
-    private func create() throws {
-        let isMissing = try connection.execute(
-            Statement("SELECT NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", [schemaName])).value == "t"
-        if isMissing { try connection.execute(Statement("CREATE SCHEMA \(layout.schema)")) }
-        for statement in layout.creation { try connection.execute(Statement(statement)) }
-        try connection.execute(
+    /// Creates the tables, in one round trip.
+    private func create(_ functions: [Statement], hasSchema: Bool) throws -> Opened {
+        var opened = Opened(identifier: UUID(), metadata: [:], recordsHistory: keepsHistory)
+        var statements = hasSchema ? [] : [Statement("CREATE SCHEMA \(layout.schema)")]
+        statements += functions + layout.creation.map { Statement($0) }
+        statements.append(
             Statement(
                 "INSERT INTO \(layout.settings) VALUES ('identifier', $1), ('model', $2), ('metadata', '{}'), ('definition', $3)",
-                [UUID().uuidString, layout.modelHash, try definition]))
-        guard layout.isSharded else { return }
-        let hasCitus = try connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t"
-        if hasCitus { for statement in layout.distribution { try connection.execute(Statement(statement)) } }
+                [opened.identifier.uuidString, layout.modelHash, try definition]))
+        if try layout.isSharded && hasCitus { statements += layout.distribution.map { Statement($0) } }
+        if keepsHistory { statements += layout.history.creation.map { Statement($0) } }
+        statements += try FetchIndexes(layout).creation()
+        if !layout.hasMappedTables {
+            try connection.execute(all: statements + ending)
+            return opened
+        }
+        try connection.execute(all: statements)
+        try checkMappedTables(&opened)
+        try connection.execute(all: ending)
+        return opened
+    }
+
+    private var hasCitus: Bool {
+        get throws { try connection.execute(Statement("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')")).value == "t" }
+    }
+
+    private func checkMappedTables(_ opened: inout Opened) throws {
+        guard layout.hasMappedTables else { return }
+        var tables = MappedTables(layout, connection)
+        if altersExistingTables { try tables.addVersions() }
+        opened.keySequences = try tables.validate()
+        opened.tableNumbers = try tables.tableNumbers()
     }
 
     private func check() throws -> Opened {

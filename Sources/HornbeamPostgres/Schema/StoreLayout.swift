@@ -33,6 +33,7 @@ struct StoreLayout: Sendable {
         var joins: [JoinTable] = []
         var tablesByEntity: [String: Int] = [:]
         var joinsByRelationship: [PropertyDescription: Int] = [:]
+        for entity in model.entities { try Self.checkName(of: entity) }
         for root in model.entities where root.superentity == nil {
             for entity in TableLayout.family(root) { tablesByEntity[entity.name] = tables.count }
             tables.append(try TableLayout(root, in: schema))
@@ -58,6 +59,14 @@ struct StoreLayout: Sendable {
         self.tablesByEntity = tablesByEntity
         self.joinsByRelationship = joinsByRelationship
         try checkShards()
+    }
+
+    /// - Throws: `modelMismatch` for a name that the store's own tables can have.
+    private static func checkName(of entity: EntityDescription) throws {
+        guard entity.name.hasPrefix("_hornbeam") else { return }
+        throw HornbeamError(
+            .modelMismatch, "The name of the entity “\(entity.name)” begins with “_hornbeam”, as the store's own tables do. Rename the entity.",
+            entity: entity.name)
     }
 
     /// The table of an entity.

@@ -20,6 +20,9 @@ struct TableLayout: Sendable {
             isTimestamp ? "(extract(epoch FROM \(row).\(name)) - 978307200)::double precision" : "\(row).\(name)"
         }
 
+        /// The value in a row that `QueryResult` reads, also in a binary result.
+        func result(of row: String) -> String { type == .numeric ? value(of: row) + "::text" : value(of: row) }
+
         /// The type of parameters for the column.
         var parameterType: String { isTimestamp ? hasTimeZone ? "timestamptz" : "timestamp" : type.sql }
 

@@ -6,13 +6,19 @@ internal import HornbeamModel
 extension Store {
     /// Writes the changes of a batch into the querying store, if there is one. Call it directly before the commit of the transaction.
     ///
-    /// - Throws: `CustomStoreConflict` if rows have changed meanwhile. Nothing is written then.
+    /// - Throws: `CustomStoreConflict` if rows have changed meanwhile; `objectNotFound` if the batch refers to an object that does not exist. Nothing is
+    ///   written then.
     func forwardBatch(_ change: StoreChange, in transaction: WriteTransaction) throws -> CustomStoreChanges? {
         guard isQuerying, let backing, !change.isEmpty else { return nil }
         var forwarding = BatchForwarding(self, transaction, try snapshot())
         var changes = try forwarding.changes(change)
         changes.history = try historyEntry(change)
-        do { try backing.custom.save(changes) } catch let doubt as CustomStoreDoubt { throw doubt.error }
+        do { try backing.custom.save(changes) } catch let doubt as CustomStoreDoubt { throw doubt.error } catch let conflict as CustomStoreConflict {
+            try requireDestinations(
+                conflict, own: Set((changes.updated.map(\.object) + changes.deleted).map(\.key)),
+                "The batch refers to an object of %@ that does not exist. Nothing was written. Set the relationship to another object.")
+            throw conflict
+        }
         return changes
     }
 

@@ -316,7 +316,9 @@ package final class BatchWriter {
             session.transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        outcome.transaction = try store.commit(session.transaction, durability, publishing: change)
+        do { outcome.transaction = try store.commit(session.transaction, durability, publishing: change) } catch {
+            throw store.batchFailed(error, written)
+        }
         if let written { store.backing?.setVersions(after: written) }
     }
 }

@@ -47,9 +47,7 @@ extension Store {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        do { outcome.transaction = try commit(transaction, durability, publishing: change) } catch where written != nil {
-            throw cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")
-        }
+        do { outcome.transaction = try commit(transaction, durability, publishing: change) } catch { throw batchFailed(error, written) }
         if let written { backing?.setVersions(after: written) }
         if !collectsObjects { outcome.objects = [] }
         return outcome

@@ -6,9 +6,13 @@ extension Schema {
     typealias TreeFinder = (String) -> TreeID?
 
     /// Resolves a catalogue against its model.
+    ///
+    /// - Parameter omitsFetchIndexes: True to leave the fetch indexes empty and unused.
     /// - Throws: `damaged` when a tree is missing or the model lacks a name.
-    convenience init(_ catalogue: Catalogue, model: ManagedObjectModel, find: @escaping TreeFinder) throws(EngineError) {
-        let resolver = SchemaResolver(catalogue: catalogue, model: model, find: find)
+    convenience init(
+        _ catalogue: Catalogue, model: ManagedObjectModel, omitsFetchIndexes: Bool = false, find: @escaping TreeFinder
+    ) throws(EngineError) {
+        let resolver = SchemaResolver(catalogue: catalogue, model: model, omitsFetchIndexes: omitsFetchIndexes, find: find)
         let links = try resolver.links()
         let indexes = try resolver.indexes()
         var tables: [EntityTable?] = []
@@ -29,6 +33,7 @@ extension Schema {
 private struct SchemaResolver {
     let catalogue: Catalogue
     let model: ManagedObjectModel
+    let omitsFetchIndexes: Bool
     let find: Schema.TreeFinder
 
     func tree(_ name: String) throws(EngineError) -> TreeID {
@@ -88,7 +93,7 @@ private struct SchemaResolver {
 
     func indexes() throws(EngineError) -> [ValueIndex] {
         var indexes: [ValueIndex] = []
-        for stored in catalogue.indexes { indexes.append(try index(stored)) }
+        for stored in catalogue.indexes where stored.name == nil || !omitsFetchIndexes { indexes.append(try index(stored)) }
         return indexes
     }
 

@@ -1,3 +1,4 @@
+internal import HornbeamEngine
 package import HornbeamModel
 
 // Queries that a custom store answers itself. The rows of an answer are put into the cache, where objects read them.
@@ -18,20 +19,32 @@ extension Store {
     /// - Parameter excluding: Keys of objects that are excluded before offset and limit apply.
     package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
-        let query = StoreQuery(.objects, fetch, excluding: excluding) { [weak backing] in backing?.isCached($0, $1) ?? false }
+        let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.isCached($0, $1) }
         let found = try readingDerivationSources {
             try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
                 switch answer {
                 case nil: return nil
                 case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")
-                case .objects(let keys, let rows):
-                    try updateCache(rows)
-                    return try keys.map(reference)
+                case .objects(let keys, let rows, let tables):
+                    try updateCache(rows, tables)
+                    return try references(keys)
                 }
             }
         }
         defer { backing.forgetMembers() }
         return try found.map { .found($0) } ?? .cached(excluding: load(fetch))
+    }
+
+    /// References to many objects, most of which have the entity of the one before.
+    private func references(_ keys: [CustomStoreKey]) throws -> [ObjectReference] {
+        var references: [ObjectReference] = []
+        references.reserveCapacity(keys.count)
+        var (name, index) = ("", 0 as Int32)
+        for key in keys {
+            if key.entityName != name { (name, index) = (key.entityName, try reference(key).entityIndex) }
+            references.append(ObjectReference(entityIndex: index, key: key.key))
+        }
+        return references
     }
 
     /// The number of results that the custom store finds. Otherwise loads the rows among which the caller finds the results.
@@ -165,6 +178,31 @@ extension Store {
 extension StoreSnapshot {
     /// The objects among `references` that exist in this snapshot, as the answer of a fetch.
     package func answer(_ references: [ObjectReference]) throws -> FetchAnswer {
-        FetchAnswer(rows: ResultSet(try references.filter { try exists(schema.model.entities[Int($0.entityIndex)], $0.key) }))
+        var hints = [RowHint?](repeating: nil, count: references.count)
+        // Rows are found leaf by leaf, in the order of their keys.
+        let ascends = zip(references, references.dropFirst()).allSatisfy { $0 < $1 }
+        let order = ascends ? Array(references.indices) : references.indices.sorted { references[$0] < references[$1] }
+        var rest = order[...]
+        while let first = rest.first {
+            let part = rest.prefix { references[$0].entityIndex == references[first].entityIndex }
+            rest = rest.dropFirst(part.count)
+            let places = Array(part)
+            let rows = view(schema.table(at: references[first].entityIndex))
+            try EngineError.translated { () throws(EngineError) in
+                try rows.forEachRow(places.map { references[$0].key }) { (place, _, location) throws(EngineError) in
+                    hints[places[place]] = RowHint(location)
+                    return true
+                }
+            }
+        }
+        var (found, locations): ([ObjectReference], [RowHint]) = ([], [])
+        found.reserveCapacity(references.count)
+        locations.reserveCapacity(references.count)
+        for (reference, hint) in zip(references, hints) {
+            guard let hint else { continue }
+            found.append(reference)
+            locations.append(hint)
+        }
+        return FetchAnswer(rows: ResultSet(found, locations))
     }
 }

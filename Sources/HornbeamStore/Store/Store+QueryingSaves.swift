@@ -12,8 +12,13 @@ struct QueryingDoubt {
 
     init(_ token: UUID?, _ changes: CustomStoreChanges) {
         self.token = token
-        objects = (changes.inserted + changes.updated).map(\.object) + changes.deleted + changes.members.map(\.owner)
+        objects = changes.writtenObjects
     }
+}
+
+extension CustomStoreChanges {
+    /// The objects whose rows the changes write.
+    fileprivate var writtenObjects: [CustomStoreKey] { (inserted + updated).map(\.object) + deleted + members.map(\.owner) }
 }
 
 extension Store {
@@ -24,11 +29,14 @@ extension Store {
         guard let backing, let querying = backing.querying else { return false }
         if let token = doubt.token, try !querying.wasSaved(token) { return false }
         backing.forgetMembers()
-        try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { rows in
-            let present = Set(rows.map(\.object.key))
-            try updateCache(rows, without: try doubt.objects.filter { !present.contains($0.key) }.map(reference))
-        }
+        try backing.readingNewest({ try $0.rows(for: .objects(doubt.objects)) }) { try cache($0, of: doubt.objects) }
         return true
+    }
+
+    /// Caches the rows of objects that were read, and removes those of the others.
+    private func cache(_ rows: [CustomStoreRow], of objects: [CustomStoreKey]) throws {
+        let present = Set(rows.map(\.object.key))
+        try updateCache(rows, without: try objects.filter { !present.contains($0.key) }.map(reference))
     }
 
     /// The error of changes that the store has written and the cache has not taken.
@@ -36,6 +44,16 @@ extension Store {
         HornbeamError(
             .storeOperationFailed, "The store has \(event), but its rows could not be cached. \(remedy)",
             cause: "\((error as? HornbeamError)?.message ?? "\(type(of: error))")")
+    }
+
+    /// The error of a batch whose commit has failed. If the querying store has executed the batch, its rows are cached now, when that is possible.
+    ///
+    /// - Parameter written: The changes that the querying store has written; nil without one.
+    func batchFailed(_ error: any Error, _ written: CustomStoreChanges?) -> any Error {
+        guard let written, let querying = backing?.querying else { return error }
+        let objects = written.writtenObjects
+        do { try cache(querying.rows(for: .objects(objects)), of: objects) } catch { backing?.forget(objects) }
+        return cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")
     }
 
     /// Reads the rows of new members that are not cached. An object without a row afterwards was deleted, and does not become a member.
@@ -51,14 +69,9 @@ extension Store {
     /// newest objects.
     func requireReferences(_ changes: ChangeSet, _ conflict: CustomStoreConflict) throws {
         let own = Set((changes.updates.map(\.key) + changes.deletes.map(\.key) + changes.checks.map(\.key)))
-        let missing = conflict.deleted.filter { !own.contains($0.key) }
-        if let first = missing.first {
-            throw HornbeamError(
-                .objectNotFound,
-                "The save refers to an object of \(first.entityName) that was deleted meanwhile. Nothing was written. Merge, change the relationship, and "
-                    + "save again.",
-                entity: first.entityName, objectIDs: try missing.map { objectID(try reference($0)) })
-        }
+        try requireDestinations(
+            conflict, own: own,
+            "The save refers to an object of %@ that was deleted meanwhile. Nothing was written. Merge, change the relationship, and save again.")
         if let first = conflict.referring.first {
             throw HornbeamError(
                 .mergeConflict,
@@ -66,5 +79,18 @@ extension Store {
                     + "delete it again.",
                 entity: first.entityName, objectIDs: try conflict.referring.map { objectID(try reference($0)) })
         }
+    }
+
+    /// Throws if the store has refused changes because they refer to objects which do not exist.
+    ///
+    /// - Parameters:
+    ///   - own: The keys of the objects that are changed or deleted.
+    ///   - message: The message of the error, with `%@` for the entity.
+    func requireDestinations(_ conflict: CustomStoreConflict, own: Set<UInt64>, _ message: String) throws {
+        let missing = conflict.deleted.filter { !own.contains($0.key) }
+        guard let first = missing.first else { return }
+        throw HornbeamError(
+            .objectNotFound, message.replacing("%@", with: first.entityName), entity: first.entityName,
+            objectIDs: try missing.map { objectID(try reference($0)) })
     }
 }

@@ -138,6 +138,23 @@ package final class StoreBacking: Sendable {
     /// True if the row of an object is cached in this version.
     func isCached(_ key: UInt64, _ version: UInt64) -> Bool { versions.withLock { $0[key] == version } }
 
+    /// True if a row of an object is cached.
+    func isCached(_ key: UInt64) -> Bool { versions.withLock { $0[key] != nil } }
+
+    /// Records the versions of rows of a table that are cached now.
+    func setVersions(of places: [Int], in table: CustomStoreTable) {
+        versions.withLock { versions in
+            for place in places { versions[table.keys[place]] = table.versions[place] }
+        }
+    }
+
+    /// Makes the next read of objects compare their rows with the cached ones.
+    func forget(_ objects: [CustomStoreKey]) {
+        versions.withLock { versions in
+            for object in objects where versions[object.key] != nil { versions[object.key] = 0 }
+        }
+    }
+
     /// Records the versions of cached rows.
     func setVersions(_ rows: [CustomStoreRow], without gone: [UInt64] = []) {
         guard querying != nil else { return }
@@ -169,14 +186,18 @@ package final class StoreBacking: Sendable {
 extension Store {
     /// Opens a custom store: caches its current rows in memory.
     ///
-    /// - Parameter migration: How the rows of a `MigratingStore` are migrated; nil if they must not be.
-    package static func open(_ backing: StoreBacking, model: ManagedObjectModel, migration: MigrationOptions? = nil) throws -> Store {
+    /// - Parameters:
+    ///   - migration: How the rows of a `MigratingStore` are migrated; nil if they must not be.
+    ///   - options: The options of the cache, such as the file system in tests.
+    package static func open(
+        _ backing: StoreBacking, model: ManagedObjectModel, migration: MigrationOptions? = nil, options: Options = Options()
+    ) throws -> Store {
         if let migrating = backing.custom as? any MigratingStore {
             try migrating.open(model, migrating: migration.map { StoreRowMigration(to: model, $0) })
         } else {
             try backing.call { try $0.open(model) }
         }
-        var options = Options()
+        var options = options
         options.backing = backing
         // The cache is not the history of the custom store.
         options.history = nil

@@ -13,8 +13,8 @@ import Testing
     }
 
     /// A store with authors a0, a1, …, born in 1900, 1901, …
-    private func storeWithAuthors(_ count: Int) throws -> AnsweringStore {
-        let store = AnsweringStore()
+    private func storeWithAuthors(_ count: Int, answersTables: Bool = false) throws -> AnsweringStore {
+        let store = AnsweringStore(answersTables: answersTables)
         let container = try container(store)
         let context = container.newContext()
         for number in 0 ..< count {
@@ -38,11 +38,11 @@ import Testing
 
     private func births(_ objects: [ManagedObject]) throws -> [PropertyValue] { try objects.map { try $0.value(forKey: "born") } }
 
-    @Test("CST-3: a store that answers queries passes the conformance suite")
-    func answeringStoreConforms() throws {
+    @Test("CST-3: a store that answers queries passes the conformance suite", arguments: [false, true])
+    func answeringStoreConforms(answersTables: Bool) throws {
         let conformance = StoreConformance(
             reopening: { .custom(AnsweringStore(sharing: try #require($0.customStore as? AnsweringStore))) }
-        ) { .custom(AnsweringStore()) }
+        ) { .custom(AnsweringStore(answersTables: answersTables)) }
         for failure in conformance.run() { Issue.record("\(failure)") }
     }
 
@@ -54,6 +54,39 @@ import Testing
         #expect(store.takeLog() == ["objects 3"])
         #expect(try context.count(authors("born >= 1910")) == 90)
         #expect(store.takeLog() == ["count 90"])
+    }
+
+    @Test("CST-3: rows of a table are cached beside rows that were cached before, in any order, and their changes are read again")
+    func tablesAreCached() throws {
+        let store = try storeWithAuthors(100, answersTables: true)
+        let container = try container(store)
+        let context = container.newContext()
+        #expect(try births(context.fetch(authors("born IN {1950, 1910, 1990}"))) == [1910, 1950, 1990])
+        var descending = try authors("born > 1905")
+        descending.sortDescriptors = [FetchSort("born", ascending: false)]
+        #expect(try births(context.fetch(descending)) == (1906 ... 1999).reversed().map { .int($0) })
+        let other = try self.container(AnsweringStore(sharing: store)).newContext()
+        for author in try other.fetch(authors("born < 1920")) { try author.setValue(.string("new \(author.value(forKey: "born"))"), forKey: "name") }
+        try other.save()
+        // Rows that are cached in an older version, and rows that are not cached.
+        let found = try container.newContext().fetch(authors("born < 1925"))
+        #expect(try found.map { try $0.value(forKey: "name") } == (1900 ..< 1925).map { .string($0 < 1920 ? "new \($0)" : "a\($0 - 1900)") })
+    }
+
+    @Test("CST-3: a row of a table with a unique value that a cached object had is cached, and so is the object's new row")
+    func tablesWithExchangedUniqueValues() throws {
+        let store = try storeWithAuthors(4, answersTables: true)
+        let container = try container(store)
+        #expect(try container.newContext().fetch(authors("born == 1900")).count == 1)
+        let other = try self.container(AnsweringStore(sharing: store)).newContext()
+        let (first, second) = (try #require(other.fetch(authors("born == 1900")).first), try #require(other.fetch(authors("born == 1901")).first))
+        try first.setValue(.string("renamed"), forKey: "name")
+        try other.save()
+        try second.setValue(.string("a0"), forKey: "name")
+        try other.save()
+        let context = container.newContext()
+        #expect(try context.fetch(authors("born == 1901")).map { try $0.value(forKey: "name") } == [.string("a0")])
+        #expect(try context.fetch(authors()).map { try $0.value(forKey: "name") } == [.string("renamed"), .string("a0"), .string("a2"), .string("a3")])
     }
 
     @Test("CST-3: Hornbeam finds the results when the store cannot")

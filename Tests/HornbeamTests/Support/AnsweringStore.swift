@@ -41,13 +41,17 @@ final class AnsweringStore: QueryingStore {
     private let log = Mutex<[String]>([])
     private let afterReading = Mutex<(@Sendable () -> Void)?>(nil)
 
-    init(_ database: AnsweringDatabase = AnsweringDatabase(), announces: Bool = false) {
+    /// - Parameter answersTables: True to answer with tables where rows have no members.
+    init(_ database: AnsweringDatabase = AnsweringDatabase(), announces: Bool = false, answersTables: Bool = false) {
         self.database = database
         self.announces = announces
+        self.answersTables = answersTables
     }
 
     /// The same database, used by another process.
-    convenience init(sharing other: AnsweringStore, announces: Bool = false) { self.init(other.database, announces: announces) }
+    convenience init(sharing other: AnsweringStore, announces: Bool = false) {
+        self.init(other.database, announces: announces, answersTables: other.answersTables)
+    }
 
     func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         if announces { database.observe(handler, for: ownIdentifier) }
@@ -74,6 +78,7 @@ final class AnsweringStore: QueryingStore {
 
     /// True if the store announces the saves of other processes.
     private let announces: Bool
+    private let answersTables: Bool
 
     /// The identity of the database after the store was opened. Another one before: containers of one process share stores with equal identities,
     /// and each of these stores stands for a process.
@@ -129,7 +134,30 @@ final class AnsweringStore: QueryingStore {
         let rows = sorted.dropFirst(query.request.fetchOffset).prefix(query.request.fetchLimit > 0 ? query.request.fetchLimit : .max)
         log.withLock { $0.append("\(query.kind) \(rows.count)") }
         callOnce()
-        return query.kind == .count ? .count(rows.count) : .objects(rows.map(\.object), rows: Array(rows))
+        if query.kind == .count { return .count(rows.count) }
+        guard answersTables else { return .objects(rows.map(\.object), rows: Array(rows)) }
+        let plain = rows.filter { $0.members.isEmpty && !query.isCached($0.object.key, version: $0.version ?? 0) }
+        return .objects(rows.map(\.object), rows: rows.filter { !$0.members.isEmpty }, tables: tables(plain))
+    }
+
+    private func tables(_ rows: [CustomStoreRow]) -> [CustomStoreTable] {
+        guard let model = model.withLock({ $0 }) else { return [] }
+        return Dictionary(grouping: rows, by: \.object.entityName).compactMap { name, rows in
+            guard let entity = model.entitiesByName[name] else { return nil }
+            var table = CustomStoreTable(of: entity)
+            for row in rows {
+                table.beginRow(key: row.object.key, version: row.version ?? 0)
+                for property in table.properties {
+                    if property.isAttribute {
+                        table.append(row.values[property.name] ?? .null)
+                    } else {
+                        let target = row.destinations[property.name]
+                        table.append(destination: target?.key, target.flatMap { model.entitiesByName[$0.entityName] })
+                    }
+                }
+            }
+            return table
+        }
     }
 
     /// Groups by one attribute, with the number of objects.
