@@ -45,6 +45,7 @@ struct CompactRowReader {
             guard let key = result.integer(row, 0), let version = result.integer(row, 2), key > 0, version > 0 else {
                 throw RowReader.invalidRow(of: table)
             }
+            try layout.requireKey(key, of: parts[current].entityName, in: "The column \(table.id) of \(table.name)")
             let object = CustomStoreKey(parts[current].entityName, UInt64(key) + offset)
             keys.append(object)
             if query.isCached(object.key, version: UInt64(version)) { continue }
@@ -57,9 +58,12 @@ struct CompactRowReader {
         if column.property.isAttribute {
             return parts[current].rows.append(try ColumnValue.value(result, row, column.place, column.property.attributeType))
         }
-        guard let key = result.integer(row, column.place).flatMap(UInt64.init(exactly:)) else { return parts[current].rows.append(destination: nil, nil) }
+        guard let number = result.integer(row, column.place) else { return parts[current].rows.append(destination: nil, nil) }
+        let name = column.destination?.name ?? result[row, column.place + 1] ?? ""
+        try layout.requireKey(number, of: name, in: "The relationship \(column.property.name) of \(table.name)")
+        let key = UInt64(number)
         if let destination = column.destination { return parts[current].rows.append(destination: key + column.offset, destination) }
-        let target = layout.outer(CustomStoreKey(result[row, column.place + 1] ?? "", key))
+        let target = layout.outer(CustomStoreKey(name, key))
         parts[current].rows.append(destination: target.key, try layout.model.entity(named: target.entityName))
     }
 

@@ -121,7 +121,7 @@ private final class CachedTableWriter {
         guard try session.transaction.put(row, key: key, in: table.tree) else { throw CachedRowConflict() }
         let object = ObjectReference(entityIndex: table.index, key: key)
         try session.addEntries(of: object, cells: keyCells)
-        for place in mirrors.indices { if let owner = owners[place] { try session.addMember(object, owner, mirrors[place]) } }
+        for place in mirrors.indices { if let owner = owners[place] { try session.addMember(object, owner, ofMirror: place) } }
         session.recordInserted(object)
     }
 
