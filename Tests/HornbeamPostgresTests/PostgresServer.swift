@@ -14,8 +14,11 @@ enum PostgresServer {
     /// A name for a schema that does not exist.
     static func freshSchema() -> String { "test " + UUID().uuidString }
 
-    static func description(_ schema: String = freshSchema(), application: String = "tests") -> PersistentStoreDescription {
-        .postgres((connection ?? "") + " application_name=\(application)", schema: schema, connectionsMax: 3)
+    static func description(
+        _ schema: String = freshSchema(), application: String = "tests", connectionTimeout: Duration = .seconds(20)
+    ) -> PersistentStoreDescription {
+        .postgres(
+            (connection ?? "") + " application_name=\(application)", schema: schema, connectionsMax: 3, connectionTimeout: connectionTimeout)
     }
 
     /// Executes SQL with psql, and returns the rows without headings, columns separated by |.

@@ -7,10 +7,11 @@ import Testing
 
 /// How often a process waits for the server.
 @Suite(.enabled(if: PostgresServer.isThere)) struct RoundTripTests {
-    private func proxied(_ schema: String) throws -> (SocketProxy, PersistentContainer) {
+    private func proxied(_ schema: String, pollInterval: Duration? = nil) throws -> (SocketProxy, PersistentContainer) {
         let part = PostgresServer.connection?.split(separator: " ").first { $0.hasPrefix("host=") }
         let proxy = try SocketProxy(server: String(part?.dropFirst(5) ?? ""))
-        let container = try PostgresServer.container(.postgres("host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2))
+        let container = try PostgresServer.container(
+            .postgres("host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2, pollInterval: pollInterval))
         return (proxy, container)
     }
 
@@ -44,19 +45,17 @@ import Testing
     }
 
     @Test func aSaveOfNewObjectsTakesOneRoundTrip() throws {
-        let (proxy, container) = try proxied(PostgresServer.freshSchema())
+        // The thread that receives notifications makes round trips of its own, so there is none: the table of saves is not read meanwhile.
+        let (proxy, container) = try proxied(PostgresServer.freshSchema(), pollInterval: .seconds(600))
         let context = container.newContext()
         let saveCount = 40
-        let start = ContinuousClock.now
         let before = proxy.roundTripCount
         for round in 0 ..< saveCount {
             for number in 0 ..< 20 { try context.insert(entityNamed: "Author").setValue(.string("a \(round) \(number)"), forKey: "name") }
             try context.save()
         }
-        // The store takes blocks of 256 keys, and reads the table of saves every two seconds.
-        let blocks = saveCount * 20 / 256 + 2
-        let polls = Int((ContinuousClock.now - start) / .seconds(2)) + 1
-        #expect(proxy.roundTripCount - before <= saveCount + blocks + 2 * polls)
+        // The store takes blocks of 256 keys.
+        #expect(proxy.roundTripCount - before <= saveCount + saveCount * 20 / 256 + 2)
     }
 }
 #endif
