@@ -29,7 +29,7 @@ import Testing
         Issue.record("No session waits.")
     }
 
-    @Test(.timeLimit(.minutes(2))) func aCallWaitsALimitedTimeForAConnection() async throws {
+    @Test(.timeLimit(.minutes(20))) func aCallWaitsALimitedTimeForAConnection() async throws {
         let schema = PostgresServer.freshSchema()
         let container = try opened(schema, "pool", connectionTimeout: .milliseconds(300))
         let lock = try PostgresServer.locking("Author", in: schema)
@@ -46,7 +46,7 @@ import Testing
         #expect(try container.newContext().all("Author", by: "name").isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(2))) func aStatementEndsAtItsTimeLimit() throws {
+    @Test(.timeLimit(.minutes(20))) func aStatementEndsAtItsTimeLimit() throws {
         let schema = PostgresServer.freshSchema()
         let container = try opened(schema, "limited", statementTimeout: .milliseconds(200))
         let lock = try PostgresServer.locking("Author", in: schema)
@@ -56,7 +56,7 @@ import Testing
         #expect(error?.message.contains("statementTimeout") == true, "\(error?.message ?? "")")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSaveWaitsALimitedTimeForARow() throws {
+    @Test(.timeLimit(.minutes(20))) func aSaveWaitsALimitedTimeForARow() throws {
         let schema = PostgresServer.freshSchema()
         let container = try opened(schema, "waiting", connectionTimeout: .milliseconds(500))
         let context = container.newContext()
@@ -75,7 +75,7 @@ import Testing
         #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".\"Author\"") == "2")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aNewConnectionWaitsALimitedTimeForAMigration() throws {
+    @Test(.timeLimit(.minutes(20))) func aNewConnectionWaitsALimitedTimeForAMigration() throws {
         let schema = PostgresServer.freshSchema()
         let container = try opened(schema, "migrating", connectionTimeout: .milliseconds(300))
         try PostgresServer.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'migrating'")
@@ -101,7 +101,7 @@ import Testing
 
     private enum Work: CaseIterable { case background, actor, asynchronous, batch }
 
-    @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(2)), arguments: Work.allCases)
+    @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(20)), arguments: Work.allCases)
     private func cancellation(work: Work) async throws {
         let schema = PostgresServer.freshSchema()
         let application = "cancelled-\(work)"
@@ -133,7 +133,7 @@ import Testing
         #expect(try container.newContext().all("Author", by: "name").isEmpty)
     }
 
-    @Test("fetches and saves wait for a server that is away for a moment", .timeLimit(.minutes(2)), arguments: SocketProxy.Absence.allCases)
+    @Test("fetches and saves wait for a server that is away for a moment", .timeLimit(.minutes(20)), arguments: SocketProxy.Absence.allCases)
     func theServerRestarts(absence: SocketProxy.Absence) throws {
         let schema = PostgresServer.freshSchema()
         let (proxy, container) = try PostgresServer.proxied(schema)
@@ -158,7 +158,7 @@ import Testing
         #expect(proxy.closedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: SocketProxy.Absence.allCases) func waitingForAServerHasALimit(absence: SocketProxy.Absence) throws {
+    @Test(.timeLimit(.minutes(20)), arguments: SocketProxy.Absence.allCases) func waitingForAServerHasALimit(absence: SocketProxy.Absence) throws {
         let (proxy, container) = try PostgresServer.proxied(PostgresServer.freshSchema(), connectionTimeout: .milliseconds(400))
         proxy.setAway(absence)
         proxy.closeAtMessage(1, .toServer)
@@ -211,7 +211,7 @@ import Testing
         #expect(!report.contains("s3"), "\(report)")
     }
 
-    @Test("after close, the handler of changes is not running and is not called", .timeLimit(.minutes(1)))
+    @Test("after close, the handler of changes is not running and is not called", .timeLimit(.minutes(20)))
     func closingWaitsForTheHandler() throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)
@@ -246,7 +246,7 @@ import Testing
         #expect(events.withLock { $0 }.count == 3)
     }
 
-    @Test("a handler that fails receives the same changes again", .timeLimit(.minutes(1)))
+    @Test("a handler that fails receives the same changes again", .timeLimit(.minutes(20)))
     func failedHandlersAreCalledAgain() throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)
@@ -270,7 +270,7 @@ import Testing
         try store.close()
     }
 
-    @Test("a save without a notification is read after a while", .timeLimit(.minutes(1)))
+    @Test("a save without a notification is read after a while", .timeLimit(.minutes(20)))
     func lostNotifications() async throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test("saves older than a week are deleted from the table of saves", .timeLimit(.minutes(1)))
+    @Test("saves older than a week are deleted from the table of saves", .timeLimit(.minutes(20)))
     func retention() async throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)
@@ -309,7 +309,7 @@ import Testing
         try container.close()
     }
 
-    @Test("while keys are read, other calls of the store do not wait", .timeLimit(.minutes(1)))
+    @Test("while keys are read, other calls of the store do not wait", .timeLimit(.minutes(20)))
     func readingKeysHoldsNoLock() async throws {
         let schema = PostgresServer.freshSchema()
         let store = PostgresStore((PostgresServer.connection ?? "") + " application_name=keys", schema: schema)

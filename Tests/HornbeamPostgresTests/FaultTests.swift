@@ -95,7 +95,7 @@ import Testing
         try PostgresServer.sql("DROP SCHEMA \"\(schema)\" CASCADE")
     }
 
-    @Test("a save that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(2)))
+    @Test("a save that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(20)))
     func deadlock() throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(PostgresServer.description(schema, application: "deadlocked"), Self.model())

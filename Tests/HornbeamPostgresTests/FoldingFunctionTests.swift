@@ -6,7 +6,7 @@ import Testing
 
 /// The functions of a schema fold texts with the frozen tables of Hornbeam.
 @Suite(.enabled(if: PostgresServer.isThere)) struct FoldingFunctionTests {
-    @Test(.timeLimit(.minutes(1))) func serverFoldsEachCharacterLikeHornbeam() throws {
+    @Test(.timeLimit(.minutes(20))) func serverFoldsEachCharacterLikeHornbeam() throws {
         let schema = PostgresServer.freshSchema()
         try PostgresServer.container(schema).close()
         // Each character of the tables has a number below 0x20000.

@@ -78,7 +78,7 @@ import Testing
         try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: entity, sortedBy: [FetchSort(key)])).map { try $0.value(forKey: key) }
     }
 
-    @Test("saves of removed entities before a migration do not stop the announcements after it", .timeLimit(.minutes(1)))
+    @Test("saves of removed entities before a migration do not stop the announcements after it", .timeLimit(.minutes(20)))
     func announcementsAfterAMigration() throws {
         let schema = try filledSchema()
         // A listener begins with the oldest transaction that is not complete.

@@ -69,7 +69,7 @@ import Testing
         #expect(mixed.isEmpty)
     }
 
-    @Test("readers with prefetching beside a writer always get a connection", .timeLimit(.minutes(2)))
+    @Test("readers with prefetching beside a writer always get a connection", .timeLimit(.minutes(20)))
     func connectionsOfReaders() throws {
         let schema = PostgresServer.freshSchema()
         _ = try filled(schema)
@@ -113,7 +113,7 @@ import Testing
         #expect(states == "idle")
     }
 
-    @Test("a page with two relationships waits for at most three answers", .timeLimit(.minutes(2)))
+    @Test("a page with two relationships waits for at most three answers", .timeLimit(.minutes(20)))
     func aPageWaitsForThreeAnswers() throws {
         let schema = PostgresServer.freshSchema()
         _ = try filled(schema)

@@ -135,7 +135,7 @@ import Testing
         #expect(results[0] == results[1] && !results[0].isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func savesOfOtherProcessesAreMerged() async throws {
+    @Test(.timeLimit(.minutes(20))) func savesOfOtherProcessesAreMerged() async throws {
         let schema = PostgresServer.freshSchema()
         let (first, second) = (
             try PostgresServer.container(PostgresServer.description(schema, application: "listening")), try PostgresServer.container(schema)

@@ -74,7 +74,7 @@ import Testing
         #expect(try names(second, "Author", "name") == ["b"])
     }
 
-    @Test("saves that refer to an object and saves that delete it leave no reference to nothing", .timeLimit(.minutes(3)))
+    @Test("saves that refer to an object and saves that delete it leave no reference to nothing", .timeLimit(.minutes(20)))
     func racingDeletions() async throws {
         let schema = PostgresServer.freshSchema()
         let (first, second) = (try PostgresServer.container(schema), try PostgresServer.container(schema))

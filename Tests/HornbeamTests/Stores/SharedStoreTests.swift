@@ -320,7 +320,7 @@ struct SharedPair {
     }
 
     /// The store of this process is closed while it keeps the turn.
-    @Test("PSC-14: a shared store is moved, and another process goes on with the old one", .timeLimit(.minutes(1)))
+    @Test("PSC-14: a shared store is moved, and another process goes on with the old one", .timeLimit(.minutes(20)))
     func moving() throws {
         let pair = try SharedPair.company()
         try pair.here.performAndWait { context in
