@@ -13,7 +13,7 @@ enum TestServer {
     /// A store in a schema of its own. The script removes the server with all schemas.
     static func description() -> PersistentStoreDescription {
         ServerUse.current?.wasUsed = true
-        return .postgres(connection ?? "", schema: "test " + UUID().uuidString, connectionsMax: 3)
+        return .postgres(connection ?? "", schema: "test " + UUID().uuidString, connectionsMax: 3, connectionTimeout: .seconds(120))
     }
     #else
     static let isThere = false
