@@ -17,7 +17,7 @@ struct FileTable: Sendable, Equatable {
 
         /// Adds the bytes of a new page. The file counts as needed from then on, even if the page is dead already.
         mutating func addBytes(_ bytes: Int) {
-                assert(bytes >= 0, "A page takes bytes.")
+            assert(bytes >= 0, "A page takes bytes.")
             live += Int64(bytes)
             emptySince = .max
         }
