@@ -220,6 +220,9 @@ internal import HornbeamModel
             throw PostgresError(kind: .lostConnection, state: state, message: text)
         }
         var error = PostgresError(state: state, message: PostgresError.message(text, state: state, constraint: constraint), constraint: constraint)
+        // PG_DIAG_SCHEMA_NAME, PG_DIAG_TABLE_NAME, PG_DIAG_COLUMN_NAME
+        if let schema = field(115), let table = field(116) { error.table = SQLText.name(schema) + "." + SQLText.name(table) }
+        error.column = field(99)
         if error.isStaleStatement { isUsable = false }
         if state == "57014", mayBeCancelled {
             // The request has arrived, so it cancels no other statement.

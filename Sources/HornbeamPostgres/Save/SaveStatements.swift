@@ -120,8 +120,8 @@ struct SaveStatements {
     /// The conflict of a save that refers to objects which no longer exist; nil if they all exist.
     func missingReferences(reading read: ([CustomStoreKey]) throws -> [CustomStoreRow]) throws -> CustomStoreConflict? {
         if referenced.destinations.isEmpty { return nil }
-        let present = Set(try read(referenced.destinations).map(\.object.key))
-        let missing = referenced.destinations.filter { !present.contains($0.key) }
+        // With their entities: rows of existing tables can have equal keys.
+        let missing = Set(referenced.destinations).subtracting(try read(referenced.destinations).map(\.object)).sorted { $0.key < $1.key }
         return missing.isEmpty ? nil : CustomStoreConflict(deleted: missing)
     }
 

@@ -18,6 +18,11 @@ extension Store {
                 conflict, own: Set((changes.updated.map(\.object) + changes.deleted).map(\.key)),
                 "The batch refers to an object of %@ that does not exist. Nothing was written. Set the relationship to another object.")
             throw conflict
+        } catch var violation as CustomStoreViolation {
+            // New rows of a batch have no IDs yet.
+            let new = Set(changes.inserted.map(\.object))
+            violation.objects.removeAll { new.contains($0) }
+            throw try refusal(violation)
         }
         return changes
     }

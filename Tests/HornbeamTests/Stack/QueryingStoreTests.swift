@@ -46,6 +46,26 @@ import Testing
         for failure in conformance.run() { Issue.record("\(failure)") }
     }
 
+    @Test("CST-3: the error of a rule that only the store has names the objects, new ones by their temporary IDs")
+    func violations() throws {
+        let context = try container(storeWithAuthors(1)).newContext()
+        let old = try #require(context.fetch(authors()).first)
+        let new = try context.insert(entityNamed: "Author")
+        for (author, name) in [(old, "old"), (new, "new")] {
+            try author.setValue(.string(name), forKey: "name")
+            try author.setValue(-1, forKey: "born")
+        }
+        var error: HornbeamError?
+        do { try context.save() } catch let failure as HornbeamError { error = failure }
+        #expect(error?.code == .validation && error?.key == "born")
+        #expect(Set(error?.objectIDs ?? []) == [old.objectID, new.objectID] && new.objectID.isTemporaryID)
+        #expect(context.hasChanges)
+        try old.setValue(1, forKey: "born")
+        try new.setValue(1, forKey: "born")
+        try context.save()
+        #expect(!new.objectID.isTemporaryID)
+    }
+
     @Test("CST-3, FET-4: a fetch reads the rows of its window only, and a count reads no row")
     func windowIsAppliedByTheStore() throws {
         let store = try storeWithAuthors(100)
