@@ -28,6 +28,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     private let state = Guarded(State())
     let historyState = Guarded(HistoryKeeping())
     let pacing = NotificationPacing()
+    let unknownSaves = UnknownSaves()
 
     /// A store in a schema of a database. Connects when it is opened.
     ///
@@ -194,7 +195,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         let layout = try layout
-        let listener = ChangeListener(pool.options, layout, source: source, pacing) {
+        let listener = ChangeListener(pool.options, layout, source: source, pacing, unknownSaves) {
             try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
         }
         try translated { try listener.start() }

@@ -110,6 +110,49 @@ import Testing
         #expect(try author.value(forKey: "born") == 1901)
     }
 
+    @Test("a batch that was written with an unknown outcome is announced to this process too", .timeLimit(.minutes(20)))
+    func announcedBatches() async throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { _ = try container.newContext().execute(request) }?.message.contains("unknown") == true)
+        #expect(try author.value(forKey: "born") == 1900)
+        proxy.setAway(nil)
+        // Without a fetch.
+        while try author.value(forKey: "born") != 1901 {
+            try await Task.sleep(for: .milliseconds(20))
+            try context.mergeChanges()
+        }
+        try container.close()
+    }
+
+    @Test("a save that was written with an unknown outcome is announced to the other contexts of this process", .timeLimit(.minutes(20)))
+    func announcedSaves() async throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        let other = container.newContext()
+        let same = try #require(other.all("Author", by: "name").first)
+        try author.setValue(1901, forKey: "born")
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(2, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        proxy.setAway(nil)
+        while try same.value(forKey: "born") != 1901 {
+            try await Task.sleep(for: .milliseconds(20))
+            try other.mergeChanges()
+        }
+        // The context then finds out that it has written the save.
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try count(schema, "born = 1901") == "1")
+        try container.close()
+    }
+
     @Test("the error of a batch insert with an unknown outcome does not tell to repeat it")
     func batchInserts() throws {
         let schema = PostgresServer.freshSchema()

@@ -21,6 +21,7 @@ final class ChangeListener: Sendable {
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
     private let pacing: NotificationPacing
+    private let unknown: UnknownSaves
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
@@ -34,11 +35,12 @@ final class ChangeListener: Sendable {
     private static let readsBetweenDeletions = 300
 
     init(
-        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing,
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing, _ unknown: UnknownSaves,
         _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
     ) {
         self.options = options
         self.pacing = pacing
+        self.unknown = unknown
         self.layout = layout
         self.source = source
         self.handler = handler
@@ -110,7 +112,10 @@ final class ChangeListener: Sendable {
                 connection = open
                 // Only if the handler returns, these saves are read.
                 var next = reader
-                try report(next.next(open))
+                var changes = try next.next(open)
+                let known = try unknown.read(layout, open, into: &changes)
+                try report(changes)
+                unknown.remove(known)
                 (reader, pauses) = (next, 0)
                 if isNotified {
                     // Further saves are then read together.

@@ -57,6 +57,7 @@ extension PostgresStore {
                     pool.closeIdle()
                     // Also if no connection is free, or the store was closed or migrated: none of these errors tells the outcome.
                     do { if let result = try isSaved(token, deadline) { return result } } catch let failure {
+                        unknownSaves.add(token)
                         throw CustomStoreDoubt(token: token, error: unknownOutcome(failure))
                     }
                 }
