@@ -76,6 +76,28 @@ import Testing
         try container.close()
     }
 
+    @Test("the outcome of a save is found out after its store was removed and added again", arguments: [false, true])
+    func storesThatAreAddedAgain(isRead: Bool) throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        let coordinator = container.persistentStoreCoordinator
+        let description = try #require(container.persistentStoreDescriptions.first)
+        try coordinator.remove(#require(coordinator.persistentStores.first))
+        // A read without the store must not take the save for one that was not written.
+        if isRead { try context.mergeChanges() }
+        proxy.setAway(nil)
+        try coordinator.addPersistentStore(description)
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        try container.close()
+    }
+
     @Test("a fetch with prefetching finds out the outcome of a save in doubt")
     func prefetchingInDoubt() throws {
         let schema = PostgresServer.freshSchema()
