@@ -135,6 +135,17 @@ package final class StoreBacking: Sendable {
         }
     }
 
+    /// The objects whose cached rows have later versions.
+    func outdated(_ rows: [CustomStoreRow]) -> Set<CustomStoreKey> {
+        versions.withLock { versions in
+            var outdated: Set<CustomStoreKey> = []
+            for row in rows {
+                if let version = row.version, let cached = versions[row.object.key], version < cached { outdated.insert(row.object) }
+            }
+            return outdated
+        }
+    }
+
     /// True if the row of an object is cached in this version.
     func isCached(_ key: UInt64, _ version: UInt64) -> Bool { versions.withLock { $0[key] == version } }
 

@@ -299,6 +299,35 @@ import Testing
         #expect(log == ["objects 2", "objects 3", "objects 2"])
     }
 
+    @Test(
+        "CST-3: rows of a read that another read has overtaken do not replace newer rows; those of an object that was made again do",
+        arguments: [false, true], [false, true])
+    func overtakenReads(answersTables: Bool, prefetches: Bool) throws {
+        let store = try storeWithAuthors(2, answersTables: answersTables)
+        let container = try container(store)
+        let process = try self.container(AnsweringStore(sharing: store))
+        store.callAfterReading {
+            let request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+            let context = process.newContext()
+            guard let author = try? context.fetch(request).first else { return }
+            try? author.setValue(2000, forKey: "born")
+            try? context.save()
+            // Another context reads the newer row before the first one caches the older row.
+            _ = try? container.newContext().fetch(request)
+        }
+        var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        if prefetches { request.relationshipKeyPathsForPrefetching = ["desk"] }
+        let context = container.newContext()
+        let found = try context.fetch(request)
+        #expect(try births(found) == [2000, 1901])
+        let key = try #require(found.first).objectID.reference
+        store.database.change { content in
+            content.rows[key]?.version = 1
+            content.rows[key]?.values["born"] = 3000
+        }
+        #expect(try births(container.newContext().fetch(request)) == [3000, 1901])
+    }
+
     @Test("CST-3: random requests have the same results as in a store in memory, with unsaved changes", arguments: 1 ... 6)
     func answersAreThoseOfTheEngine(seed: UInt64) throws {
         var random = Xorshift(seed)
