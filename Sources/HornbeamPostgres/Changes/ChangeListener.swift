@@ -155,8 +155,8 @@ private struct FirstConnection: Sendable {
 
 /// Reads the saves of other processes from the table of saves, each once.
 ///
-/// Transactions become visible in another order than their numbers. Therefore each read has a snapshot, and the next one reads the saves that were not visible in
-/// it: those that were not complete, and those with later numbers. The index finds both, however old the oldest transaction of the server is.
+/// Transactions become visible in another order than their numbers. Therefore each read has a snapshot, and the next one reads the saves that were not
+/// visible in it: those that were not complete, and those with later numbers. The index finds both, however old the oldest transaction of the server is.
 struct SaveReader: Sendable {
     private let layout: StoreLayout
     private let source: UUID
@@ -172,7 +172,8 @@ struct SaveReader: Sendable {
         snapshot = try connection.execute(Statement("SELECT pg_current_snapshot()")).value ?? ""
     }
 
-    /// Reads the saves that the statement's own snapshot shows and the last one does not. In a restored database, saves can have numbers that no snapshot shows yet.
+    /// Reads the saves that the statement's own snapshot shows and the last one does not. In a restored database, saves can have numbers that no snapshot
+    /// shows yet.
     var search: Statement {
         Statement(
             """

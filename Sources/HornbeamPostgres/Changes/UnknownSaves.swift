@@ -5,8 +5,8 @@ internal import HornbeamThreads
 
 /// The saves and batches of this process whose outcomes are unknown, because the server could not be asked.
 ///
-/// The listener skips the saves of its own process, whose rows the cache already has. Of these saves the cache has no rows, so the listener reads those that were
-/// written.
+/// The listener skips the saves of its own process, whose rows the cache already has. Of these saves the cache has no rows, so the listener reads those
+/// that were written.
 final class UnknownSaves: Sendable {
     private let tokens = Guarded<[UUID]>([])
     /// Tokens of transactions that the server has rolled back are never found. Only the newest are kept.
