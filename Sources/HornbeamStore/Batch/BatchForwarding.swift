@@ -34,7 +34,7 @@ extension Store {
         guard let backing, isQuerying else { return try body() }
         for _ in 0 ..< Self.refusalsMax {
             try load()
-            let result: Result? = try backing.saving {
+            let result: Result? = try backing.saving(isCancellable: true) {
                 do { return try body() } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
                     // The batch then reads the newest rows, also those that refer to objects which it deletes.

@@ -28,8 +28,8 @@ extension Store {
         if let last { throw last.error }
     }
 
-    /// The rows, with the newest ones of objects whose cached rows have later versions. Either another read has overtaken this one, or an object was deleted and
-    /// made again.
+    /// The rows, with the newest ones of objects whose cached rows have later versions. Either another read has overtaken this one, or an object was deleted
+    /// and made again.
     private func newest(_ rows: [CustomStoreRow], _ gone: inout [ObjectReference]) throws -> [CustomStoreRow] {
         guard let backing, let querying = backing.querying else { return rows }
         let outdated = backing.outdated(rows)
