@@ -50,9 +50,9 @@ import Testing
         var request = request
         let arguments = condition.arguments.map { argument -> (any PredicateArgument)? in
             switch argument {
-            case .value(let value): value
-            case .list(let values): values
-            case .object(let number): ids[number]
+            case .value(let value): return value
+            case .list(let values): return values
+            case .object(let number): return ids[number]
             }
         }
         request.predicate = try FetchPredicate(format: condition.format, arguments: arguments)

@@ -37,7 +37,7 @@ import Testing
         let search = reader.search
         let plan = try connection.execute(Statement("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + search.sql, search.parameters))
         let lines = (0 ..< plan.rowCount).compactMap { plan[$0, 0] }
-        let counts = lines.flatMap { $0.matches(of: /(?:rows=|Removed by [A-Za-z ]*: )(\d+)/).compactMap { Int($0.1) } }
+        let counts = lines.flatMap { $0.matches(of: #/(?:rows=|Removed by [A-Za-z ]*: )(\d+)/#).compactMap { Int($0.1) } }
         #expect(!counts.isEmpty && counts.allSatisfy { $0 < 20 }, "\(lines.joined(separator: "\n"))")
         try container.close()
     }

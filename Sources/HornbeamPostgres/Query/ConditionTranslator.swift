@@ -124,9 +124,9 @@ struct ConditionTranslator {
         guard comparison.comparator == .contains, case .objectID = comparison.value, let (_, rest) = divided(comparison.path, in: scope), rest.isEmpty,
             divided(Array(comparison.path.dropLast()), in: scope) == nil
         else { return nil }
-        var any = comparison
-        (any.comparator, any.quantifier) = (.equal, .any)
-        return quantified(any, in: scope)
+        var equality = comparison
+        (equality.comparator, equality.quantifier) = (.equal, .any)
+        return quantified(equality, in: scope)
     }
 
     /// A comparison of a column with a constant that is not nil.
