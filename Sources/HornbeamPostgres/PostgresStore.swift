@@ -28,6 +28,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     private let state = Guarded(State())
     let historyState = Guarded(HistoryKeeping())
     let pacing = NotificationPacing()
+    let unknownSaves = UnknownSaves()
 
     /// A store in a schema of a database. Connects when it is opened.
     ///
@@ -182,19 +183,41 @@ public final class PostgresStore: QueryingStore, MigratingStore {
         }
     }
 
-    public func setMetadata(_ metadata: [String: PropertyValue]) throws {
-        let text = String(decoding: try JSONEncoder().encode(metadata), as: UTF8.self)
+    /// Also the values that other processes have set since the store was opened.
+    public func currentMetadata() throws -> [String: PropertyValue] {
         let settings = try layout.settings
-        _ = try withConnection { connection in
-            try connection.execute(
-                Statement("INSERT INTO \(settings) VALUES ('metadata', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [text]))
-        }
+        let found = try withConnection { try $0.execute(Statement("SELECT value FROM \(settings) WHERE name = 'metadata'")) }
+        let metadata = try Self.metadata(found.value)
         state.withLock { $0.metadata = metadata }
+        return metadata
+    }
+
+    private static func metadata(_ text: String?) throws -> [String: PropertyValue] {
+        try JSONDecoder().decode([String: PropertyValue].self, from: Data((text ?? "{}").utf8))
+    }
+
+    /// Changes the values that differ from those that this process has read or set last. Values that other processes have set meanwhile stay.
+    public func setMetadata(_ metadata: [String: PropertyValue]) throws {
+        let settings = try layout.settings
+        let known = self.metadata
+        let (begin, limit) = (Statement("BEGIN"), pool.options.lockLimit)
+        let stored = try withConnection { connection in
+            // Other processes that set metadata wait until the end of the transaction.
+            let found = try connection.execute(all: [begin, limit, Statement("SELECT value FROM \(settings) WHERE name = 'metadata' FOR UPDATE")])
+            var stored = try Self.metadata(found[2].value)
+            for name in known.keys where metadata[name] == nil { stored.removeValue(forKey: name) }
+            for (name, value) in metadata where known[name] != value { stored[name] = value }
+            let text = String(decoding: try JSONEncoder().encode(stored), as: UTF8.self)
+            let change = "INSERT INTO \(settings) VALUES ('metadata', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            try connection.execute(all: [Statement(change, [text]), Statement("COMMIT")])
+            return stored
+        }
+        state.withLock { $0.metadata = stored }
     }
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         let layout = try layout
-        let listener = ChangeListener(pool.options, layout, source: source, pacing) {
+        let listener = ChangeListener(pool.options, layout, source: source, pacing, unknownSaves) {
             try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
         }
         try translated { try listener.start() }

@@ -10,6 +10,17 @@ import Testing
         #expect(try Run(StressMode.self, options).perform() == 0)
     }
 
+    @Test("a worker goes on for the given time, and each of its increments is counted")
+    func timedWorkers() throws {
+        let stack = try StressStack(inMemory: true)
+        defer { stack.remove() }
+        let start = ContinuousClock.now
+        let tally = try stack.worker(0, 1, 3, seconds: 0.3)
+        #expect(ContinuousClock.now - start >= .milliseconds(300))
+        #expect(tally.saves + tally.refused >= 3)
+        try stack.judge(tally)
+    }
+
     @Test("every step of the soak leaves a sound store with the rows that it should have")
     func soak() throws {
         let options = try HarnessOptions(["soak", "--count", "40", "--seed", "1", "--rows", "800"])

@@ -76,6 +76,28 @@ import Testing
         try container.close()
     }
 
+    @Test("the outcome of a save is found out after its store was removed and added again", arguments: [false, true])
+    func storesThatAreAddedAgain(isRead: Bool) throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        let coordinator = container.persistentStoreCoordinator
+        let description = try #require(container.persistentStoreDescriptions.first)
+        try coordinator.remove(#require(coordinator.persistentStores.first))
+        // A read without the store must not take the save for one that was not written.
+        if isRead { try context.mergeChanges() }
+        proxy.setAway(nil)
+        try coordinator.addPersistentStore(description)
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "1")
+        try container.close()
+    }
+
     @Test("a fetch with prefetching finds out the outcome of a save in doubt")
     func prefetchingInDoubt() throws {
         let schema = PostgresServer.freshSchema()
@@ -108,6 +130,49 @@ import Testing
         #expect(try count(schema, "born = 1901") == "1")
         try context.mergeChanges()
         #expect(try author.value(forKey: "born") == 1901)
+    }
+
+    @Test("a batch that was written with an unknown outcome is announced to this process too", .timeLimit(.minutes(20)))
+    func announcedBatches() async throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        var request = BatchUpdateRequest(entityName: "Author")
+        request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { _ = try container.newContext().execute(request) }?.message.contains("unknown") == true)
+        #expect(try author.value(forKey: "born") == 1900)
+        proxy.setAway(nil)
+        // Without a fetch.
+        while try author.value(forKey: "born") != 1901 {
+            try await Task.sleep(for: .milliseconds(20))
+            try context.mergeChanges()
+        }
+        try container.close()
+    }
+
+    @Test("a save that was written with an unknown outcome is announced to the other contexts of this process", .timeLimit(.minutes(20)))
+    func announcedSaves() async throws {
+        let schema = PostgresServer.freshSchema()
+        let (proxy, container, context, author) = try filled(schema)
+        let other = container.newContext()
+        let same = try #require(other.all("Author", by: "name").first)
+        try author.setValue(1901, forKey: "born")
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(2, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        proxy.setAway(nil)
+        while try same.value(forKey: "born") != 1901 {
+            try await Task.sleep(for: .milliseconds(20))
+            try other.mergeChanges()
+        }
+        // The context then finds out that it has written the save.
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try count(schema, "born = 1901") == "1")
+        try container.close()
     }
 
     @Test("the error of a batch insert with an unknown outcome does not tell to repeat it")

@@ -47,6 +47,34 @@ import Testing
         try container.close()
     }
 
+    @Test("the server decides whether a relationship contains an object")
+    func containedObjects() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let (a, b, c) = (try context.make("Author", ["name": "a"]), try context.make("Author", ["name": "b"]), try context.make("Author", ["name": "c"]))
+        let (book, song) = (try context.make("Book", ["title": "book"]), try context.make("Song", ["title": "song"]))
+        let tag = try context.make("Tag", ["label": "t"])
+        try book.setValue(a, forKey: "author")
+        try song.setValue(b, forKey: "author")
+        try a.changeObjects(forKey: "friends") { $0.append(b) }
+        try tag.changeObjects(forKey: "works") { $0.append(song) }
+        try context.save()
+        for (entity, format, object, wanted) in [
+            ("Author", "works CONTAINS %@", book, [a]), ("Author", "NOT works CONTAINS %@", book, [b, c]), ("Author", "%@ IN works", song, [b]),
+            ("Author", "friends CONTAINS %@", a, [b]), ("Author", "friends CONTAINS %@ OR works CONTAINS %@", b, [a]), ("Work", "tags CONTAINS %@", tag, [song]),
+            ("Work", "author.works CONTAINS %@", song, [song]), ("Work", "author.friends CONTAINS %@", a, [song]),
+            ("Author", "SUBQUERY(works, $w, $w.tags CONTAINS %@).@count > 0", tag, [b]),
+        ] as [(String, String, ManagedObject, [ManagedObject])] {
+            let arguments = Array(repeating: object as any PredicateArgument, count: format.components(separatedBy: "%@").count - 1)
+            let request = FetchRequest<ManagedObject>(entityName: entity, predicate: try FetchPredicate(format: format, arguments: arguments))
+            let reader = container.newContext()
+            #expect(try Set(reader.fetch(request).map(\.objectID)) == Set(wanted.map(\.objectID)), "\(format)")
+            #expect(try reader.explain(request).contains("  by the server"), "\(format)")
+        }
+        try container.close()
+    }
+
     /// A statement has 65,535 parameters at most.
     @Test("IN can have more members than a statement has parameters")
     func longLists() throws {

@@ -19,6 +19,54 @@ import Testing
         return author
     }
 
+    @Test("PSC-8: metadata that several processes set stay, and each process reads those of the others")
+    func metadataOfSeveralProcesses() throws {
+        let schema = PostgresServer.freshSchema()
+        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
+        let coordinators = containers.map(\.persistentStoreCoordinator)
+        func set(_ process: Int, _ metadata: [String: PropertyValue]) throws {
+            let coordinator = coordinators[process]
+            try coordinator.setMetadata(metadata, for: #require(coordinator.persistentStores.first))
+        }
+        func read(_ process: Int) throws -> [String: PropertyValue] {
+            let coordinator = coordinators[process]
+            var metadata = try coordinator.metadata(for: #require(coordinator.persistentStores.first))
+            metadata["HornbeamStoreUUID"] = nil
+            return metadata
+        }
+        try set(0, ["a": 1, "text": "\u{0}é"])
+        try set(1, ["b": 2])
+        #expect(try read(0) == ["a": 1, "text": "\u{0}é", "b": 2])
+        #expect(try read(1) == read(0))
+        try set(1, ["a": 1, "b": 3])
+        #expect(try read(0) == ["a": 1, "b": 3])
+        // Only process 0 has not read the new value, and does not change it.
+        try set(1, ["a": 5, "b": 3])
+        try set(0, ["a": 1, "b": 3, "c": 4])
+        #expect(try read(0) == ["a": 5, "b": 3, "c": 4])
+        for container in containers { try container.close() }
+    }
+
+    @Test("PSC-8: keys that two processes add at the same time are all kept", .timeLimit(.minutes(20)))
+    func simultaneousMetadata() throws {
+        let schema = PostgresServer.freshSchema()
+        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
+        DispatchQueue.concurrentPerform(iterations: 2) { process in
+            let coordinator = containers[process].persistentStoreCoordinator
+            do {
+                for number in 0 ..< 10 {
+                    let store = try #require(coordinator.persistentStores.first)
+                    var metadata = try coordinator.metadata(for: store)
+                    metadata["\(process) \(number)"] = true
+                    try coordinator.setMetadata(metadata, for: store)
+                }
+            } catch { Issue.record(error) }
+        }
+        let coordinator = containers[0].persistentStoreCoordinator
+        #expect(try coordinator.metadata(for: #require(coordinator.persistentStores.first)).count == 21)
+        for container in containers { try container.close() }
+    }
+
     @Test("with a poll interval, contexts show saves of other processes without LISTEN")
     func savesArePolled() throws {
         let schema = PostgresServer.freshSchema()

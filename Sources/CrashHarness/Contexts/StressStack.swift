@@ -89,11 +89,14 @@ struct StressStack {
         .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
     ]
 
-    func worker(_ number: Int, _ seed: UInt64, _ steps: Int) throws -> StressTally {
-        try container.performAndWait { context in
+    /// - Parameter seconds: The least time for which the worker runs. After its steps, it goes on until then.
+    func worker(_ number: Int, _ seed: UInt64, _ steps: Int, seconds: Double = 0) throws -> StressTally {
+        let end = ContinuousClock.now + .seconds(seconds)
+        return try container.performAndWait { context in
             context.mergePolicy = Self.policies[number % Self.policies.count]
             var worker = StressWorker(self, context, number, seed)
             for _ in 0..<steps { try worker.step() }
+            while ContinuousClock.now < end { try worker.step() }
             return worker.tally
         }
     }

@@ -7,6 +7,8 @@ struct CountersTrial {
     let seed: UInt64
     let processes: Int
     let steps: Int
+    /// The least time for which the processes save.
+    let seconds: Double
 
     /// - Parameter disturb: Called while the processes work.
     func run(_ disturb: () throws -> Void) throws -> StressTally {
@@ -35,7 +37,7 @@ struct CountersTrial {
         let child = Process()
         let output = Pipe()
         child.executableURL = Supervisor.executable
-        child.arguments = CountersChild.words(schema, number: number, seed: seed, steps: steps)
+        child.arguments = CountersChild.words(schema, number: number, seed: seed, steps: steps, seconds: seconds)
         child.standardOutput = output
         child.standardInput = FileHandle.nullDevice
         try child.run()

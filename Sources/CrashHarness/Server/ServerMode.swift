@@ -6,13 +6,13 @@ enum ServerMode: Mode {
     static let name = "server"
     static let summary = "2 to 8 real processes that write one PostgreSQL database, while some are killed or the server restarts (Scripts/with-postgres)"
     static let unit = "trials"
-    static let extras = ["steps"]
+    static let extras = ["steps", "processes", "work"]
 
     private static let trialsPerStore = 3
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         let schema = "harness \(seed) \(UInt64.random(in: 0 ... .max))"
-        let processes = 2 + Int(seed / 3 % 7)
+        let processes = try run.option("processes", 2 + Int(seed / 3 % 7)) { (2 ... 64).contains($0) }
         switch seed % 3 {
         case 0: try ledger(seed, schema, processes, run)
         case 1: try counters(seed, schema, processes, restarts: 0, run)
@@ -39,8 +39,11 @@ enum ServerMode: Mode {
 
     private static func counters(_ seed: UInt64, _ schema: String, _ processes: Int, restarts: Int, _ run: Run) throws {
         try run.beginCase("\(processes) processes with counters, \(restarts) restarts")
-        let steps = run.options.extras["steps"].flatMap { Int($0) } ?? 100
-        let tally = try CountersTrial(schema: schema, seed: seed, processes: processes, steps: steps).run {
+        let steps = try run.option("steps", 100) { $0 > 0 }
+        // A case of more than five minutes counts as a hang.
+        let seconds = try run.option("work", 0) { (0 ... 240).contains($0) }
+        let trial = CountersTrial(schema: schema, seed: seed, processes: processes, steps: steps, seconds: Double(seconds))
+        let tally = try trial.run {
             for _ in 0 ..< restarts {
                 usleep(.random(in: 50_000...500_000))
                 if try ServerStores.restart() { run.add("restarts of the server", 1) }
@@ -50,6 +53,15 @@ enum ServerMode: Mode {
         run.add("saves with conflicts", tally.conflicts)
         run.add("saves refused", tally.refused)
         run.add("increments reported lost", tally.reportedLost)
+    }
+}
+
+extension Run {
+    /// The whole number of an option that only this mode has.
+    fileprivate func option(_ name: String, _ other: Int, _ isGood: (Int) -> Bool) throws -> Int {
+        guard let text = options.extras[name] else { return other }
+        guard let number = Int(text), isGood(number) else { throw UsageError("--\(name) cannot be '\(text)'") }
+        return number
     }
 }
 #endif

@@ -99,12 +99,23 @@ extension ManagedObjectContext {
                 observers.hasUnlistedChanges = true
                 try withoutUndo { try resolve(conflicts, draft) }
                 if !role.skipsValidation { try validate() }
+            } catch let error as HornbeamError {
+                throw named(error, draft)
             }
         }
         throw HornbeamError(
             .mergeConflict,
             "Other contexts changed the same objects a hundred times while this one tried to save. Save less at "
                 + "once, or from fewer contexts.")
+    }
+
+    /// The error of a store, in which new objects have the IDs that they have in this context.
+    private func named(_ error: HornbeamError, _ draft: ChangeSetBuilder) -> HornbeamError {
+        if error.objectIDs.isEmpty || draft.newKeys.isEmpty { return error }
+        let new = Dictionary(draft.newKeys.map { (objectID($0.1), $0.0.objectID) }) { first, _ in first }
+        var error = error
+        error.objectIDs = error.objectIDs.map { new[$0] ?? $0 }
+        return error
     }
 
     /// The steps after the save is durable (SAV-12).

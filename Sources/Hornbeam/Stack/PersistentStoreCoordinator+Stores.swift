@@ -50,9 +50,9 @@ extension PersistentStoreCoordinator {
 
     /// The metadata of a store, with its identifier under `HornbeamStoreUUID` (PSC-8).
     ///
-    /// - Throws: `closed` if the coordinator does not have the store.
+    /// - Throws: `closed` if the coordinator does not have the store; the error of a custom store.
     public func metadata(for store: PersistentStore) throws -> [String: PropertyValue] {
-        var metadata = try open(store).metadata
+        var metadata = try open(store).currentMetadata()
         metadata["HornbeamStoreUUID"] = .uuid(store.identifier)
         return metadata
     }

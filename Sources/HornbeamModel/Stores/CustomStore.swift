@@ -20,6 +20,9 @@ public protocol CustomStore: AnyObject, Sendable {
     /// The program's own values that are stored with the store (PSC-8).
     var metadata: [String: PropertyValue] { get }
 
+    /// The program's own values as they are stored now, also if another process has changed them since the store was added.
+    func currentMetadata() throws -> [String: PropertyValue]
+
     /// Called once, when the store is added. Throw `modelMismatch` when the rows do not fit the model.
     func open(_ model: ManagedObjectModel) throws
 
@@ -49,6 +52,8 @@ public protocol CustomStore: AnyObject, Sendable {
 
 extension CustomStore {
     public var metadata: [String: PropertyValue] { [:] }
+
+    public func currentMetadata() throws -> [String: PropertyValue] { metadata }
 
     public func setMetadata(_ metadata: [String: PropertyValue]) throws {
         throw HornbeamError(.unsupportedRequest, "The store does not support metadata. Implement setMetadata(_:) and metadata in its class.")

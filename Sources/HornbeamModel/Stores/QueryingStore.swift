@@ -152,6 +152,22 @@ public struct CustomStoreDoubt: Error, Sendable {
     }
 }
 
+/// Refuses a save because its values violate a rule of the store that the model does not have, such as a condition of a database.
+///
+/// A querying store throws it from `save`, after which nothing of the save may be written. The context throws the error with the IDs of the objects.
+public struct CustomStoreViolation: Error, Sendable {
+    /// The error that the app receives.
+    public var error: HornbeamError
+    /// The objects that violate the rule.
+    public var objects: [CustomStoreKey]
+
+    /// A violation by objects of the save.
+    public init(error: HornbeamError, objects: [CustomStoreKey]) {
+        self.error = error
+        self.objects = objects
+    }
+}
+
 /// Refuses a save because rows changed since they were read, or because other rows have its unique values.
 ///
 /// A querying store throws it from `save`, after which nothing of the save may be written. Hornbeam updates its rows and checks the save again,

@@ -21,6 +21,7 @@ final class ChangeListener: Sendable {
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
     private let pacing: NotificationPacing
+    private let unknown: UnknownSaves
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
@@ -34,11 +35,12 @@ final class ChangeListener: Sendable {
     private static let readsBetweenDeletions = 300
 
     init(
-        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing,
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing, _ unknown: UnknownSaves,
         _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
     ) {
         self.options = options
         self.pacing = pacing
+        self.unknown = unknown
         self.layout = layout
         self.source = source
         self.handler = handler
@@ -110,7 +112,10 @@ final class ChangeListener: Sendable {
                 connection = open
                 // Only if the handler returns, these saves are read.
                 var next = reader
-                try report(next.next(open))
+                var changes = try next.next(open)
+                let known = try unknown.read(layout, open, into: &changes)
+                try report(changes)
+                unknown.remove(known)
                 (reader, pauses) = (next, 0)
                 if isNotified {
                     // Further saves are then read together.
@@ -150,43 +155,42 @@ private struct FirstConnection: Sendable {
 
 /// Reads the saves of other processes from the table of saves, each once.
 ///
-/// Transactions become visible in another order than their numbers. Therefore each read begins with the oldest transaction that was not complete at the
-/// last one, and skips the saves that it has read before.
+/// Transactions become visible in another order than their numbers. Therefore each read has a snapshot, and the next one reads the saves that were not
+/// visible in it: those that were not complete, and those with later numbers. The index finds both, however old the oldest transaction of the server is.
 struct SaveReader: Sendable {
     private let layout: StoreLayout
     private let source: UUID
-    /// All saves of older transactions were read.
-    private var position = "0"
-    /// The tokens of newer saves that were read.
-    private var read: Set<String> = []
+    /// The snapshot of the last read.
+    private var snapshot = ""
 
     init(_ layout: StoreLayout, _ source: UUID) {
         self.layout = layout
         self.source = source
     }
 
-    mutating func begin(_ connection: Connection) throws(PostgresError) { position = try horizon(connection) }
+    mutating func begin(_ connection: Connection) throws(PostgresError) {
+        snapshot = try connection.execute(Statement("SELECT pg_current_snapshot()")).value ?? ""
+    }
+
+    /// Reads the saves that the statement's own snapshot shows and the last one does not. In a restored database, saves can have numbers that no snapshot
+    /// shows yet.
+    var search: Statement {
+        Statement(
+            """
+            SELECT n.snapshot, s.changed, s.deleted FROM (SELECT pg_current_snapshot() AS snapshot) AS n LEFT JOIN \(layout.saves) AS s \
+            ON (s.transaction >= pg_snapshot_xmax($1::pg_snapshot) OR s.transaction = ANY(ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))) \
+            AND pg_visible_in_snapshot(s.transaction, n.snapshot) AND s.source <> $2::uuid ORDER BY s.transaction
+            """, [snapshot, source.uuidString])
+    }
 
     mutating func next(_ connection: Connection) throws -> ExternalChanges {
-        // One snapshot: it shows each transaction before its horizon, and the next read begins with those that it may not show.
-        let found = try connection.execute(
-            Statement(
-                """
-                SELECT h.horizon, s.token, s.transaction >= h.horizon, s.changed, s.deleted \
-                FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon) AS h LEFT JOIN \(layout.saves) AS s \
-                ON s.transaction >= $1::text::xid8 AND s.source <> $2::uuid ORDER BY s.transaction
-                """, [position, source.uuidString]))
+        let found = try connection.execute(search)
         var changes = ExternalChanges()
-        var newer: Set<String> = []
         for row in 0 ..< found.rowCount {
-            guard let token = found[row, 1] else { continue }
-            if found[row, 2] == "t" { newer.insert(token) }
-            if read.contains(token) { continue }
-            changes.changed += KeyList.keys(found[row, 3] ?? "") ?? []
-            changes.deleted += KeyList.keys(found[row, 4] ?? "") ?? []
+            changes.changed += KeyList.keys(found[row, 1] ?? "") ?? []
+            changes.deleted += KeyList.keys(found[row, 2] ?? "") ?? []
         }
-        position = found.value ?? position
-        read = newer
+        snapshot = found.value ?? snapshot
         return changes
     }
 
@@ -199,10 +203,6 @@ struct SaveReader: Sendable {
                 DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
                 (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT 10000) AS s WHERE saved_at < now() - interval '7 days')
                 """))
-    }
-
-    private func horizon(_ connection: Connection) throws(PostgresError) -> String {
-        try connection.execute(Statement("SELECT pg_snapshot_xmin(pg_current_snapshot())")).value ?? "0"
     }
 }
 #endif

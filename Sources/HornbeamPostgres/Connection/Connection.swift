@@ -65,7 +65,14 @@ internal import HornbeamModel
         try readRest()
         try requireUncancelled()
         let use = PreparedUse(statement: statement, use: prepared.use(statement))
-        if case .prepare(let name) = use.use {
+        if case .prepare(let name, let removed) = use.use {
+            if let removed {
+                guard sendRemoval(removed) else { throw failure() }
+                do { _ = try next() } catch {
+                    prepared.forget(statement)
+                    throw error
+                }
+            }
             guard unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 else { throw failure() }
             do { _ = try next() } catch {
                 prepared.forget(statement)
@@ -103,12 +110,17 @@ internal import HornbeamModel
     private func send(_ statements: [Statement]) throws(PostgresError) -> [PreparedUse] {
         let uses = statements.map { PreparedUse(statement: $0, use: prepared.use($0)) }
         for use in uses {
-            if case .prepare(let name) = use.use, unsafe PQsendPrepare(handle, name, use.statement.sql, 0, nil) != 1 { throw failure() }
+            if case .prepare(let name, let removed) = use.use {
+                if let removed, !sendRemoval(removed) { throw failure() }
+                guard unsafe PQsendPrepare(handle, name, use.statement.sql, 0, nil) == 1 else { throw failure() }
+            }
             guard sendExecution(use) else { throw failure() }
         }
         guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
         return uses
     }
+
+    private func sendRemoval(_ name: String) -> Bool { unsafe PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 0) == 1 }
 
     private func sendExecution(_ use: PreparedUse) -> Bool {
         unsafe withParameters(use.statement) { values in
@@ -116,7 +128,7 @@ internal import HornbeamModel
             let format: Int32 = use.statement.hasBinaryResult ? 1 : 0
             return switch use.use {
             case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, format)
-            case .prepare(let name), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, format)
+            case .prepare(let name, _), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, format)
             }
         } == 1
     }
@@ -136,7 +148,9 @@ internal import HornbeamModel
         var results: [QueryResult] = []
         var first: PostgresError?
         for use in uses {
-            if case .prepare = use.use {
+            if case .prepare(_, let removed) = use.use {
+                if removed != nil { do { _ = try next() } catch { first = first ?? error } }
+                if !isUsable { break }
                 do { _ = try next() } catch {
                     first = first ?? error
                     prepared.forget(use.statement)
@@ -220,6 +234,9 @@ internal import HornbeamModel
             throw PostgresError(kind: .lostConnection, state: state, message: text)
         }
         var error = PostgresError(state: state, message: PostgresError.message(text, state: state, constraint: constraint), constraint: constraint)
+        // PG_DIAG_SCHEMA_NAME, PG_DIAG_TABLE_NAME, PG_DIAG_COLUMN_NAME
+        if let schema = field(115), let table = field(116) { error.table = SQLText.name(schema) + "." + SQLText.name(table) }
+        error.column = field(99)
         if error.isStaleStatement { isUsable = false }
         if state == "57014", mayBeCancelled {
             // The request has arrived, so it cancels no other statement.

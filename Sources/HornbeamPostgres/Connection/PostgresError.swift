@@ -18,11 +18,17 @@ struct PostgresError: Error {
     var message: String
     /// The constraint that was violated.
     var constraint: String?
+    /// The table of the constraint, in quotation marks and with its schema.
+    var table: String?
+    /// The column that requires a value.
+    var column: String?
     /// True if the statement was cancelled on the server because the task of the caller was cancelled.
     var isOfTask = false
 
     /// `unique_violation`, and `exclusion_violation` of a unique value that subentities inherit.
     var isUniqueViolation: Bool { state == "23505" || state == "23P01" }
+    /// `not_null_violation`, `foreign_key_violation`, `check_violation`
+    var isOtherViolation: Bool { state == "23502" || state == "23503" || state == "23514" }
     /// `numeric_value_out_of_range`, `division_by_zero`
     var isCalculation: Bool { state == "22003" || state == "22012" }
     /// `serialization_failure`, `deadlock_detected`: nothing was written, and the same transaction can succeed when it runs again.

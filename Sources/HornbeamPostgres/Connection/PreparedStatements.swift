@@ -4,46 +4,63 @@ struct PreparedStatements {
     enum Use: Equatable {
         /// Sent with its text.
         case text
-        /// Prepared under a name before it is executed.
-        case prepare(String)
+        /// Prepared under a name before it is executed. Before that, the server forgets another statement.
+        case prepare(String, removing: String?)
         /// Executed by its name.
         case name(String)
     }
 
-    private enum Entry {
-        case usedOnce
-        case prepared(String)
+    private struct Entry {
+        /// Nil for a statement that was used once.
+        var name: String?
+        /// The number of its last use.
+        var lastUse: Int
     }
 
     /// The number of texts after which a connection drops those that were used once.
     private static let textsMax = 256
-    /// The number of statements that a connection prepares. The others are sent with their texts.
-    private static let preparedMax = 128
+    /// The number of statements that the server keeps. Each further one replaces the one that was not used for the longest time.
+    static let preparedMax = 128
 
     private var entries: [String: Entry] = [:]
     private var preparedCount = 0
+    private var useCount = 0
+    private var lastName = 0
 
     /// How a statement is sent now. Statements without parameters, such as BEGIN, cost the server little.
     mutating func use(_ statement: Statement) -> Use {
         if statement.parameters.isEmpty && statement.sql.utf8.count < 40 { return .text }
-        switch entries[statement.sql] {
-        case .prepared(let name): return .name(name)
-        case .usedOnce:
-            guard preparedCount < Self.preparedMax else { return .text }
-            preparedCount += 1
-            let name = "s\(preparedCount)"
-            entries[statement.sql] = .prepared(name)
-            return .prepare(name)
-        case nil:
-            if entries.count >= Self.textsMax {
-                entries = entries.filter { if case .prepared = $0.value { true } else { false } }
-            }
-            entries[statement.sql] = .usedOnce
+        useCount += 1
+        guard let place = entries.index(forKey: statement.sql) else {
+            if entries.count >= Self.textsMax { entries = entries.filter { $0.value.name != nil } }
+            entries[statement.sql] = Entry(lastUse: useCount)
             return .text
         }
+        entries.values[place].lastUse = useCount
+        if let name = entries.values[place].name { return .name(name) }
+        lastName += 1
+        preparedCount += 1
+        // A new name: after an error, the server may still have the removed statement.
+        let name = "s\(lastName)"
+        entries.values[place].name = name
+        return .prepare(name, removing: removeOldest())
+    }
+
+    /// Removes the prepared statement that was not used for the longest time, if there are too many. Returns its name.
+    private mutating func removeOldest() -> String? {
+        guard preparedCount > Self.preparedMax,
+            let oldest = entries.filter({ $0.value.name != nil }).min(by: { $0.value.lastUse < $1.value.lastUse })
+        else { return nil }
+        entries[oldest.key] = nil
+        preparedCount -= 1
+        return oldest.value.name
     }
 
     /// Records that the server could not prepare a statement.
-    mutating func forget(_ statement: Statement) { entries[statement.sql] = .usedOnce }
+    mutating func forget(_ statement: Statement) {
+        guard entries[statement.sql]?.name != nil else { return }
+        entries[statement.sql] = Entry(lastUse: useCount)
+        preparedCount -= 1
+    }
 }
 #endif

@@ -82,7 +82,7 @@ struct ConditionTranslator {
 
     mutating func comparison(_ comparison: StoreComparison, in scope: Int) -> String? {
         guard comparison.quantifier == .none else { return quantified(comparison, in: scope) }
-        guard let value = value(comparison.path, in: scope) else { return nil }
+        guard let value = value(comparison.path, in: scope) else { return membership(of: comparison, in: scope) }
         if comparison.value.isNull { return comparedToNull(value.sql, comparison.comparator) }
         switch comparison.comparator {
         case .in: return membership(value, comparison)
@@ -117,6 +117,16 @@ struct ConditionTranslator {
         guard let test = self.comparison(inner, in: members.scope) else { return nil }
         return comparison.quantifier == .any
             ? "EXISTS (SELECT \(clause(members, "(\(test))")))" : "NOT EXISTS (SELECT \(clause(members, "(\(test)) IS NOT TRUE")))"
+    }
+
+    /// `works CONTAINS %@` with an object, for a key path that has one to-many relationship, at its end: `ANY works == %@`.
+    private mutating func membership(of comparison: StoreComparison, in scope: Int) -> String? {
+        guard comparison.comparator == .contains, case .objectID = comparison.value, let (_, rest) = divided(comparison.path, in: scope), rest.isEmpty,
+            divided(Array(comparison.path.dropLast()), in: scope) == nil
+        else { return nil }
+        var equality = comparison
+        (equality.comparator, equality.quantifier) = (.equal, .any)
+        return quantified(equality, in: scope)
     }
 
     /// A comparison of a column with a constant that is not nil.

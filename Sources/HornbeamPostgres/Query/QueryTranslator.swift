@@ -20,7 +20,8 @@ struct QueryTranslator {
     /// The statement that reads the results in their order; nil if SQL cannot find exactly these.
     mutating func exact() throws -> (RowReader, Statement)? {
         guard let test = condition.exact(StoreCondition(request.predicate)), let order = try order() else { return nil }
-        return try select(test, " ORDER BY \(order)\(window())")
+        let window = window()
+        return try select(test, " ORDER BY \(order)\(window)")
     }
 
     /// The statement that counts the results; nil if SQL cannot find exactly these.
@@ -44,8 +45,9 @@ struct QueryTranslator {
         }
         let filter = try filter(test)
         let table = try layout.table(of: entity.name)
+        let window = window()
         let sql = """
-            SELECT \(columns.texts.joined(separator: ", ")) FROM \(table.name) t\(condition.joins)\(filter) ORDER BY \(order)\(window())
+            SELECT \(columns.texts.joined(separator: ", ")) FROM \(table.name) t\(condition.joins)\(filter) ORDER BY \(order)\(window)
             """
         return (columns, Statement(sql, condition.parameters.values))
     }
@@ -98,8 +100,11 @@ struct QueryTranslator {
         return parts.isEmpty ? "" : " WHERE " + parts.joined(separator: " AND ")
     }
 
-    private func window() -> String {
-        (request.fetchLimit > 0 ? " LIMIT \(request.fetchLimit)" : "") + (request.fetchOffset > 0 ? " OFFSET \(request.fetchOffset)" : "")
+    /// The offset is a parameter, so that all pages have one text, which the server parses once. It then plans each page, because a plan for any offset
+    /// assumes a tenth of the rows. The limit is part of the text: pages of one size differ in their offsets only, and first pages can keep a plan.
+    private mutating func window() -> String {
+        (request.fetchLimit > 0 ? " LIMIT \(request.fetchLimit)" : "")
+            + (request.fetchOffset > 0 ? " OFFSET \(condition.parameters.add(String(request.fetchOffset), as: "bigint"))" : "")
     }
 
     /// The order by the sort criteria, then by key; nil if SQL has another order.

@@ -6,6 +6,9 @@ struct ArrayText {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
     private(set) var count = 0
 
+    /// The length of the text, apart from its end.
+    var byteCount: Int { bytes.count }
+
     /// The array.
     var text: String { String(decoding: bytes, as: UTF8.self) + "}" }
 

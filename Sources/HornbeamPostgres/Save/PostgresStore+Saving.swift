@@ -8,7 +8,11 @@ extension PostgresStore {
 
     public func save(_ changes: CustomStoreChanges) throws {
         let layout = try layout
-        do { try save(layout.inner(changes), layout) } catch let conflict as CustomStoreConflict { throw layout.outer(conflict) }
+        do { try save(layout.inner(changes), layout) } catch let conflict as CustomStoreConflict { throw layout.outer(conflict) } catch
+            let violation as CustomStoreViolation
+        {
+            throw CustomStoreViolation(error: violation.error, objects: violation.objects.map(layout.outer))
+        }
     }
 
     private func save(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
@@ -16,7 +20,8 @@ extension PostgresStore {
         let statements = try SaveStatements(changes, layout)
         try repeating { token, deadline in
             do { try run(statements, token, layout, deadline) } catch let error as PostgresError {
-                if error.isUniqueViolation { throw try translated { try conflict(with: changes, error) } }
+                if error.isUniqueViolation { throw try translated { try conflict(with: changes, error, deadline) } }
+                if error.isOtherViolation, let refusal = refusal(of: changes, error, layout, deadline) { throw refusal }
                 if error.isCalculation, let conflict = try statements.missingReferences(reading: { try existing($0, layout) }) { throw conflict }
                 throw error
             }
@@ -52,6 +57,7 @@ extension PostgresStore {
                     pool.closeIdle()
                     // Also if no connection is free, or the store was closed or migrated: none of these errors tells the outcome.
                     do { if let result = try isSaved(token, deadline) { return result } } catch let failure {
+                        unknownSaves.add(token)
                         throw CustomStoreDoubt(token: token, error: unknownOutcome(failure))
                     }
                 }
@@ -131,11 +137,18 @@ extension PostgresStore {
     }
 
     /// The rows that have unique values of a save.
-    private func conflict(with changes: CustomStoreChanges, _ error: PostgresError) throws -> any Error {
+    private func conflict(with changes: CustomStoreChanges, _ error: PostgresError, _ deadline: Deadline) throws -> any Error {
         let layout = try layout
         let rows = try lending { try UniqueHolders(changes, layout, $0).rows() }
-        // Without a holder, the conflict was resolved meanwhile, or the rows exchange values in an order that the server refuses.
-        return rows.isEmpty ? error.error : CustomStoreConflict(rows: rows)
+        if !rows.isEmpty { return CustomStoreConflict(rows: rows) }
+        // The model does not have the unique index, or the conflict was resolved meanwhile, or the rows exchange values in an order that the server refuses.
+        return refusal(of: changes, error, layout, deadline) ?? error.error
+    }
+
+    /// The error of a save that violates a constraint which the model does not have; nil if its objects cannot be found.
+    private func refusal(of changes: CustomStoreChanges, _ error: PostgresError, _ layout: StoreLayout, _ deadline: Deadline) -> (any Error)? {
+        // An error of the search must not replace that of the save.
+        try? pool.withConnection(until: deadline) { try ConstraintViolation(error, changes, layout, $0).refusal() }
     }
 }
 

@@ -17,6 +17,10 @@ struct RowCells {
     private var columns: [String: (column: TableLayout.Column, place: Int)] = [:]
     private var entityName = ""
     private var count = 0
+    /// The size of all values.
+    private(set) var byteCount = 0
+    /// The size of values after which a save begins a further statement: the server takes 1 GB in one.
+    static let bytesMax = 64 << 20
 
     init(_ table: TableLayout) { self.table = table }
 
@@ -35,7 +39,26 @@ struct RowCells {
         for (name, target) in row.destinations { set(name, target) }
         for name in cleared { set(name, nil) }
         count += 1
-        for place in cells.indices where cells[place].texts.count < count { cells[place].texts.appendNull() }
+        byteCount = 0
+        for place in cells.indices {
+            if cells[place].texts.count < count { cells[place].texts.appendNull() }
+            byteCount += cells[place].texts.byteCount
+        }
+    }
+
+    /// The cells of rows, in parts of a limited size, each with at least one row.
+    static func parts(
+        of rows: [CustomStoreRow], in table: TableLayout, cleared: [CustomStoreKey: [String]] = [:], bytesMax: Int = RowCells.bytesMax
+    ) throws -> [(rows: ArraySlice<CustomStoreRow>, cells: RowCells)] {
+        var parts: [(rows: ArraySlice<CustomStoreRow>, cells: RowCells)] = []
+        var (cells, start) = (RowCells(table), 0)
+        for (place, row) in rows.enumerated() {
+            try cells.add(row, cleared: cleared[row.object] ?? [])
+            guard cells.byteCount >= bytesMax || place == rows.count - 1 else { continue }
+            parts.append((rows[start ... place], cells))
+            (cells, start) = (RowCells(table), place + 1)
+        }
+        return parts
     }
 
     private mutating func set(_ relationship: String, _ target: CustomStoreKey?) {

@@ -120,8 +120,8 @@ struct SaveStatements {
     /// The conflict of a save that refers to objects which no longer exist; nil if they all exist.
     func missingReferences(reading read: ([CustomStoreKey]) throws -> [CustomStoreRow]) throws -> CustomStoreConflict? {
         if referenced.destinations.isEmpty { return nil }
-        let present = Set(try read(referenced.destinations).map(\.object.key))
-        let missing = referenced.destinations.filter { !present.contains($0.key) }
+        // With their entities: rows of existing tables can have equal keys.
+        let missing = Set(referenced.destinations).subtracting(try read(referenced.destinations).map(\.object)).sorted { $0.key < $1.key }
         return missing.isEmpty ? nil : CustomStoreConflict(deleted: missing)
     }
 
@@ -194,25 +194,26 @@ struct SaveStatements {
             groups[table.name, default: (table, [])].rows.append(row)
         }
         for (table, rows) in inOrder(groups.sorted { $0.key < $1.key }.map { ($0.value.table, $0.value.rows) }) {
-            let inserted = rows.sorted { $0.object.key < $1.object.key }
-            var cells = RowCells(table)
-            for row in inserted { try cells.add(row, cleared: []) }
-            var parameters = ParameterList()
-            var arrays = [parameters.add(SQLText.array(keys: inserted.map(\.object.key)), as: "bigint[]")]
-            if table.kind != nil { arrays.append(parameters.add(SQLText.array(inserted.map { $0.object.entityName as String? }), as: "text[]")) }
-            arrays += cells.arrays(&parameters)
-            let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
-            let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
-            writes.append(
-                Statement(
-                    """
-                    INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
-                    SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
-                    """, parameters.values))
+            for part in try RowCells.parts(of: rows.sorted { $0.object.key < $1.object.key }, in: table) { addInsert(part.rows, part.cells, table) }
         }
     }
 
-    /// One statement for each combination of changed columns.
+    private mutating func addInsert(_ rows: ArraySlice<CustomStoreRow>, _ cells: RowCells, _ table: TableLayout) {
+        var parameters = ParameterList()
+        var arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")]
+        if table.kind != nil { arrays.append(parameters.add(SQLText.array(rows.map { $0.object.entityName as String? }), as: "text[]")) }
+        arrays += cells.arrays(&parameters)
+        let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
+        let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
+        writes.append(
+            Statement(
+                """
+                INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
+                SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
+                """, parameters.values))
+    }
+
+    /// One statement for each combination of changed columns, and more for large values.
     private mutating func addUpdates() throws {
         let rows = Dictionary(changes.updated.map { ($0.object, $0) }) { first, _ in first }
         for (table, keys) in try byTable(changes.updated.map(\.object)) {
@@ -223,22 +224,24 @@ struct SaveStatements {
                 groups[cells.names, default: []].append(row)
             }
             for (names, rows) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-                var cells = RowCells(table)
-                for row in rows { try cells.add(row, cleared: changes.cleared[row.object] ?? []) }
-                var parameters = ParameterList()
-                let arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")] + cells.arrays(&parameters)
-                let aliases = (0 ... names.count).map { "c\($0)" }.joined(separator: ", ")
-                let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
-                var values = parameters.values
-                let test = shardTest(table, row: "t.", &values)
-                writes.append(
-                    Statement(
-                        """
-                        UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
-                        FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0\(test)
-                        """, values))
+                for part in try RowCells.parts(of: rows, in: table, cleared: changes.cleared) { addUpdate(part.rows, part.cells, names, table) }
             }
         }
+    }
+
+    private mutating func addUpdate(_ rows: ArraySlice<CustomStoreRow>, _ cells: RowCells, _ names: [String], _ table: TableLayout) {
+        var parameters = ParameterList()
+        let arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")] + cells.arrays(&parameters)
+        let aliases = (0 ... names.count).map { "c\($0)" }.joined(separator: ", ")
+        let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
+        var values = parameters.values
+        let test = shardTest(table, row: "t.", &values)
+        writes.append(
+            Statement(
+                """
+                UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
+                FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases)) WHERE t.\(table.id) = u.c0\(test)
+                """, values))
     }
 
     // MARK: Members

@@ -61,7 +61,7 @@ enum TableMapping {
         for name in [table.id, table.version] + (table.kind.map { [$0] } ?? []) where !own.insert(name).inserted {
             throw refuse("The column \(name) of the existing table \(table.name) is two of: the key, the version, the entity. Map each column once.", nil)
         }
-        // Different subentities can share a column.
+        // Subentities can share the column of an attribute, of which each row has the value for its own entity.
         for family in TableLayout.family(table.root) {
             var names = own
             for column in table.columns(of: family) where !names.insert(column.name).inserted {
@@ -69,6 +69,14 @@ enum TableMapping {
                     "\(column.property.entity.name).\(column.property.name) has the column \(column.name) of the existing table \(table.name), which is also "
                         + "the key, the version, the entity or another property. Map each column once.", column.property)
             }
+        }
+        // All rows with the key of an object in the column of a relationship are members of its inverse.
+        for column in table.columns where column.property.isRelationship {
+            guard let other = table.columns.first(where: { $0.name == column.name && $0.property !== column.property }) else { continue }
+            throw refuse(
+                "\(column.property.entity.name).\(column.property.name) has the column \(column.name) of the existing table \(table.name), which "
+                    + "\(other.property.entity.name).\(other.property.name) has too. Subentities can share columns of attributes only: declare the "
+                    + "relationship in their superentity.", column.property)
         }
     }
 }

@@ -18,6 +18,11 @@ extension Store {
                 conflict, own: Set((changes.updated.map(\.object) + changes.deleted).map(\.key)),
                 "The batch refers to an object of %@ that does not exist. Nothing was written. Set the relationship to another object.")
             throw conflict
+        } catch var violation as CustomStoreViolation {
+            // New rows of a batch have no IDs yet.
+            let new = Set(changes.inserted.map(\.object))
+            violation.objects.removeAll { new.contains($0) }
+            throw try refusal(violation)
         }
         return changes
     }
@@ -29,7 +34,7 @@ extension Store {
         guard let backing, isQuerying else { return try body() }
         for _ in 0 ..< Self.refusalsMax {
             try load()
-            let result: Result? = try backing.saving {
+            let result: Result? = try backing.saving(isCancellable: true) {
                 do { return try body() } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
                     // The batch then reads the newest rows, also those that refer to objects which it deletes.

@@ -34,7 +34,7 @@ extension Store {
         guard let backing, let querying = backing.querying else { return nil }
         let query = StoreQuery(.objects, try ValidatedFetch(request, in: model), excluding: [])
         let batch = StoreBatch(query, action, author: origin.author, contextName: origin.contextName)
-        return try backing.saving {
+        return try backing.saving(isCancellable: true) {
             guard let answer = try querying.execute(batch) else { return nil }
             do { return try outcome(of: answer, in: querying, origin, mask, collectsObjects: collectsObjects) } catch {
                 throw cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")

@@ -94,8 +94,9 @@ extension StoreStack {
     /// - Throws: The error of a store that still cannot apply its part.
     package func outcome(of save: InDoubtSave) throws -> SaveOutcome {
         let stores = ([save.store.identifier] + save.participants).map { id in slot(of: id).flatMap { self[$0]?.store } }
-        guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
-        if let doubt = save.querying { return try save.store.wasWritten(doubt) ? .kept : .dropped }
+        // A querying store may be added again, and new objects stay in their contexts meanwhile.
+        guard let store = stores[0] else { return save.participants.isEmpty && save.querying == nil ? .dropped : .unknown }
+        if let doubt = save.querying { return try store.wasWritten(doubt) ? .kept : .dropped }
         if !save.isCommitted {
             guard store !== save.store else { return .unknown }
             let isDurable = try store.isShared ? store.isCommit(save.transaction, of: save.store) : store.recoveredTransaction >= save.transaction

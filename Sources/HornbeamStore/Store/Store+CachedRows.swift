@@ -8,8 +8,8 @@ extension Store {
     /// - Parameter announced: Changes of the custom store to publish with those of the cache.
     func updateCache(_ rows: [CustomStoreRow], without gone: [ObjectReference] = [], announcing announced: StoreChange? = nil) throws {
         let sources = try withDerivationSources(rows)
-        var rows = Self.merged(backing?.unknown(sources) ?? sources)
         var gone = gone
+        var rows = try Self.merged(newest(backing?.unknown(sources) ?? sources, &gone))
         if rows.isEmpty && gone.isEmpty && announced == nil { return }
         var last: SaveConflicts?
         for _ in 0 ..< 10 {
@@ -26,6 +26,23 @@ extension Store {
             }
         }
         if let last { throw last.error }
+    }
+
+    /// The rows, with the newest ones of objects whose cached rows have later versions. Either another read has overtaken this one, or an object was deleted
+    /// and made again.
+    private func newest(_ rows: [CustomStoreRow], _ gone: inout [ObjectReference]) throws -> [CustomStoreRow] {
+        guard let backing, let querying = backing.querying else { return rows }
+        let outdated = backing.outdated(rows)
+        if outdated.isEmpty { return rows }
+        if let state = backing.oneState.current {
+            // With all saves and other reads waiting, the cache is not newer than the state.
+            if state.saveCount == nil { return rows }
+            throw StoreBacking.NewerCache()
+        }
+        let found = try querying.rows(for: .objects(Array(outdated)))
+        let present = Set(found.map(\.object.key))
+        gone += try outdated.filter { !present.contains($0.key) }.map(reference)
+        return rows.filter { !outdated.contains($0.object) } + found
     }
 
     /// The rows, with one for each object: the newest one, with the members of all.

@@ -21,7 +21,7 @@ extension Store {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
         let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.isCached($0, $1) }
         let found = try readingDerivationSources {
-            try backing.reading({ _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
+            try backing.reading(isCancellable: true, { _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
                 switch answer {
                 case nil: return nil
                 case .count, .values, .groups: throw wrongAnswer("other values", to: "a fetch")

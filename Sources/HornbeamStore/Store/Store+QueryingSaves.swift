@@ -81,6 +81,13 @@ extension Store {
         }
     }
 
+    /// The error of changes that violate a rule of the querying store.
+    func refusal(_ violation: CustomStoreViolation) throws -> HornbeamError {
+        var error = violation.error
+        error.objectIDs = try violation.objects.map { objectID(try reference($0)) }
+        return error
+    }
+
     /// Throws if the store has refused changes because they refer to objects which do not exist.
     ///
     /// - Parameters:

@@ -97,6 +97,8 @@ extension Store {
                 } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))
                     try requireReferences(changes, conflict)
+                } catch let violation as CustomStoreViolation {
+                    throw try refusal(violation)
                 } catch let doubt as CustomStoreDoubt {
                     throw InDoubtSave(store: self, transaction: 0, querying: QueryingDoubt(doubt.token, CustomStoreChanges(changes, self)), error: doubt.error)
                 } catch where backing.writtenSaves != written {

@@ -189,6 +189,12 @@ package final class Store: Sendable {
     /// The metadata that the program stored with the store (PSC-8).
     package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0.values } }
 
+    /// The metadata, also if another process has changed that of a custom store.
+    package func currentMetadata() throws -> [String: PropertyValue] {
+        if let backing { return try backing.call { try $0.currentMetadata() } }
+        return metadata
+    }
+
     /// Replaces the metadata, durably.
     package func setMetadata(_ metadata: [String: PropertyValue]) throws {
         try requireWritable()

@@ -41,10 +41,12 @@ extension StoreBacking {
         return result
     }
 
-    func reading<Found, Result>(in state: OneState, _ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result) throws -> Result {
+    func reading<Found, Result>(
+        in state: OneState, isCancellable: Bool, _ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result
+    ) throws -> Result {
         let found = try ask(custom)
         guard let before = state.saveCount else { return try take(found) }
-        return try withTurn {
+        return try withTurn(isCancellable: isCancellable) {
             guard savesEnded == before else { throw NewerCache() }
             return try take(found)
         }

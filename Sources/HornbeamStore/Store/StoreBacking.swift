@@ -7,7 +7,7 @@ internal import Synchronization
 package final class StoreBacking: Sendable {
     let custom: any CustomStore
     /// Serialises the calls of the custom store.
-    private let turn = Monitor()
+    private let turn = StoreTurn()
     private let loadedMembers = Guarded(LoadedMembers())
 
     /// The relationships whose members are cached.
@@ -39,7 +39,7 @@ package final class StoreBacking: Sendable {
 
     func call<Result>(_ body: (any CustomStore) throws -> Result) throws -> Result {
         if querying != nil { return try body(custom) }
-        return try turn.withLock { try body(custom) }
+        return try turn.withTurn { try body(custom) }
     }
 
     /// The transaction of the cache after the members of an owner were loaded; nil if they must be loaded.
@@ -76,16 +76,20 @@ package final class StoreBacking: Sendable {
 
     /// Reads from the custom store, and passes the result to `take`, which changes the cache. Of a querying store, no save of this process
     /// comes between the two, so the cache does not return to rows that a save has replaced.
-    func reading<Found, Result>(_ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result) throws -> Result {
+    ///
+    /// - Parameter isCancellable: True to end the wait for a save when the task of the caller is cancelled.
+    func reading<Found, Result>(
+        isCancellable: Bool = false, _ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Result
+    ) throws -> Result {
         guard querying != nil else { return try take(call(ask)) }
-        if let state = oneState.current { return try reading(in: state, ask, take) }
+        if let state = oneState.current { return try reading(in: state, isCancellable: isCancellable, ask, take) }
         for _ in 0 ..< Self.overlappingReadsMax {
             let before = saveCount.load(ordering: .acquiring)
             let found = try ask(custom)
-            let result = try turn.withLock { saveCount.load(ordering: .relaxed) == before ? try take(found) : nil }
+            let result = try turn.withTurn(isCancellable: isCancellable) { saveCount.load(ordering: .relaxed) == before ? try take(found) : nil }
             if let result { return result }
         }
-        return try turn.withLock { try take(ask(custom)) }
+        return try turn.withTurn(isCancellable: isCancellable) { try take(ask(custom)) }
     }
 
     /// Like `reading`, for the newest rows of objects that other processes have saved. Reads that overlap with it are repeated.
@@ -98,12 +102,13 @@ package final class StoreBacking: Sendable {
 
     /// Runs a save. No rows are read into the cache meanwhile.
     ///
+    /// - Parameter isCancellable: True to end the wait for another save when the task of the caller is cancelled.
     /// - Throws: `unsupportedRequest` in the reads of a fetch for which saves wait.
-    func saving<Result>(_ body: () throws -> Result) throws -> Result {
+    func saving<Result>(isCancellable: Bool = false, _ body: () throws -> Result) throws -> Result {
         if let state = oneState.current, state.saveCount == nil {
             throw HornbeamError(.unsupportedRequest, "A fetch with prefetching runs code of the app that saves. Save after the fetch has returned.")
         }
-        return try turn.withLock {
+        return try turn.withTurn(isCancellable: isCancellable) {
             defer { saveCount.add(1, ordering: .releasing) }
             return try body()
         }
@@ -118,7 +123,9 @@ package final class StoreBacking: Sendable {
     var savesEnded: Int { saveCount.load(ordering: .acquiring) }
 
     /// Runs a body while no save runs.
-    func withTurn<Result>(_ body: () throws -> Result) throws -> Result { try turn.withLock { try body() } }
+    func withTurn<Result>(isCancellable: Bool = false, _ body: () throws -> Result) throws -> Result {
+        try turn.withTurn(isCancellable: isCancellable, body)
+    }
 
     /// The versions of the cached rows of some objects.
     func versions(of objects: [CustomStoreKey]) -> [CustomStoreKey: UInt64] {
@@ -132,6 +139,17 @@ package final class StoreBacking: Sendable {
         guard querying != nil else { return rows }
         return versions.withLock { versions in
             rows.filter { $0.version == nil || !$0.members.isEmpty || versions[$0.object.key] != $0.version }
+        }
+    }
+
+    /// The objects whose cached rows have later versions.
+    func outdated(_ rows: [CustomStoreRow]) -> Set<CustomStoreKey> {
+        versions.withLock { versions in
+            var outdated: Set<CustomStoreKey> = []
+            for row in rows {
+                if let version = row.version, let cached = versions[row.object.key], version < cached { outdated.insert(row.object) }
+            }
+            return outdated
         }
     }
 
@@ -227,7 +245,7 @@ extension Store {
         guard let backing, isIncremental else { return [] }
         let request = isQuerying ? fetch.request.withoutWindow : fetch.request
         return try backing.readingOneState {
-            let given = try backing.reading({ try $0.rows(for: .fetch(request)) }) { rows in
+            let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
                 try updateCache(rows)
                 return Set(rows.map(\.object.key))
             }

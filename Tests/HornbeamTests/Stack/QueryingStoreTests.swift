@@ -46,6 +46,26 @@ import Testing
         for failure in conformance.run() { Issue.record("\(failure)") }
     }
 
+    @Test("CST-3: the error of a rule that only the store has names the objects, new ones by their temporary IDs")
+    func violations() throws {
+        let context = try container(storeWithAuthors(1)).newContext()
+        let old = try #require(context.fetch(authors()).first)
+        let new = try context.insert(entityNamed: "Author")
+        for (author, name) in [(old, "old"), (new, "new")] {
+            try author.setValue(.string(name), forKey: "name")
+            try author.setValue(-1, forKey: "born")
+        }
+        var error: HornbeamError?
+        do { try context.save() } catch let failure as HornbeamError { error = failure }
+        #expect(error?.code == .validation && error?.key == "born")
+        #expect(Set(error?.objectIDs ?? []) == [old.objectID, new.objectID] && new.objectID.isTemporaryID)
+        #expect(context.hasChanges)
+        try old.setValue(1, forKey: "born")
+        try new.setValue(1, forKey: "born")
+        try context.save()
+        #expect(!new.objectID.isTemporaryID)
+    }
+
     @Test("CST-3, FET-4: a fetch reads the rows of its window only, and a count reads no row")
     func windowIsAppliedByTheStore() throws {
         let store = try storeWithAuthors(100)
@@ -277,6 +297,35 @@ import Testing
         #expect(try births(context.fetch(request)) == [1901, 2000])
         let log = store.takeLog()
         #expect(log == ["objects 2", "objects 3", "objects 2"])
+    }
+
+    @Test(
+        "CST-3: rows of a read that another read has overtaken do not replace newer rows; those of an object that was made again do",
+        arguments: [false, true], [false, true])
+    func overtakenReads(answersTables: Bool, prefetches: Bool) throws {
+        let store = try storeWithAuthors(2, answersTables: answersTables)
+        let container = try container(store)
+        let process = try self.container(AnsweringStore(sharing: store))
+        store.callAfterReading {
+            let request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+            let context = process.newContext()
+            guard let author = try? context.fetch(request).first else { return }
+            try? author.setValue(2000, forKey: "born")
+            try? context.save()
+            // Another context reads the newer row before the first one caches the older row.
+            _ = try? container.newContext().fetch(request)
+        }
+        var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        if prefetches { request.relationshipKeyPathsForPrefetching = ["desk"] }
+        let context = container.newContext()
+        let found = try context.fetch(request)
+        #expect(try births(found) == [2000, 1901])
+        let key = try #require(found.first).objectID.reference
+        store.database.change { content in
+            content.rows[key]?.version = 1
+            content.rows[key]?.values["born"] = 3000
+        }
+        #expect(try births(container.newContext().fetch(request)) == [3000, 1901])
     }
 
     @Test("CST-3: random requests have the same results as in a store in memory, with unsaved changes", arguments: 1 ... 6)

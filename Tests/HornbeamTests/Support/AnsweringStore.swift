@@ -220,6 +220,11 @@ final class AnsweringStore: QueryingStore {
             row.object.entityName == "Author" && !changed.contains(row.object.key) && names.contains(row.values["name"] ?? .null)
         }
         if !conflict.rows.isEmpty || !conflict.deleted.isEmpty { throw conflict }
+        // A rule that the model does not have.
+        let unborn = (changes.inserted + changes.updated).filter { $0.values["born"] == .int(-1) }
+        guard let first = unborn.first?.object else { return }
+        throw CustomStoreViolation(
+            error: HornbeamError(.validation, "Authors are born after the year −1.", entity: first.entityName, key: "born"), objects: unborn.map(\.object))
     }
 }
 
