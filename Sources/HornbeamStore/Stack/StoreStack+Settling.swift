@@ -55,11 +55,12 @@ extension StoreStack {
     }
 
     /// Removes commit records of a former process, if all their participants are open and have no prepared part.
+    ///
+    /// A running two-phase commit of this process still needs its commit record, though no store is in doubt. Then a later call removes the records.
     private func removeCommitRecords(of store: Store) throws {
-        // A running two-phase commit still needs its commit record, though no store is in doubt.
-        try TwoPhaseCommit.publication.withLock { _ in
-            try EngineError.translated { () throws(EngineError) in try removeObsoleteCommitRecords(of: store) }
-        }
+        guard store.joint.holdIfFree() else { return }
+        defer { store.joint.release() }
+        try EngineError.translated { () throws(EngineError) in try removeObsoleteCommitRecords(of: store) }
     }
 
     private func removeObsoleteCommitRecords(of store: Store) throws(EngineError) {

@@ -45,6 +45,17 @@ final class TwoPhaseState: Sendable {
         isBusy.store(true, ordering: .sequentiallyConsistent)
     }
 
+    /// Reserves the store if it is free. Returns whether it is reserved.
+    func holdIfFree() -> Bool {
+        let isHeld = state.withLock { state in
+            guard case .free = state.phase else { return false }
+            state.phase = .held
+            return true
+        }
+        if isHeld { isBusy.store(true, ordering: .sequentiallyConsistent) }
+        return isHeld
+    }
+
     func release() {
         isBusy.store(false, ordering: .sequentiallyConsistent)
         state.withLock { $0.phase = .free }

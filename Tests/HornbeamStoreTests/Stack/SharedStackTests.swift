@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Two processes. The first one has made save 1; all calls of the file system by the second one fail after some.
-    private static func processes(
+    static func processes(
         dyingAfter calls: Int
     ) throws -> (disk: SimulatedDisk, survivor: TwoStores, dying: TwoStores, faults: FaultInjector) {
         let disk = SimulatedDisk()

@@ -1,0 +1,56 @@
+import Foundation
+import HornbeamEngine
+import HornbeamModel
+import HornbeamSimulation
+import HornbeamThreads
+import Testing
+@testable import HornbeamStore
+
+/// Interrupted saves over several stores are completed, and their commit records removed, beside other threads and processes.
+@Suite struct SettlingTests {
+    private struct Trial {
+        let parts: [Interleaving.Part]
+        /// Judges the stores after the threads have ended.
+        let judge: () throws -> Void
+    }
+
+    /// Runs two threads, and stops the first one at each of some points until the second one waits or ends.
+    private func runPreempted(_ prepare: () throws -> Trial) throws {
+        func run(_ schedule: Schedule) throws -> Int {
+            let interleaving = Interleaving(schedule)
+            let trial = try prepare()
+            let outcome = interleaving.run(trial.parts)
+            if let reason = outcome.stopReason { throw TwoStores.Torn(description: "\(schedule): \(reason)") }
+            #expect(outcome.failures.map { "\($0.name): \($0.error)" } == [], "\(schedule)")
+            try trial.judge()
+            return outcome.points
+        }
+        let points = try run(Schedule())
+        for point in stride(from: 0, to: points, by: max(points / 80, 1)) {
+            _ = try run(Schedule(preemptions: [Schedule.Preemption(point: point, target: 0)]))
+        }
+    }
+
+    ///     saver                         settler
+    ///     takes the writer's turn
+    ///                                   takes the lock of publications
+    ///     waits for that lock           waits for the writer's turn
+    @Test("SAV-11: commit records are removed beside a save over two stores", arguments: [false, true])
+    func removalBesideASave(isShared: Bool) throws {
+        try runPreempted {
+            let stores = try TwoStores(on: SimulatedDisk(), isShared: isShared)
+            try stores.save(1)
+            // The record of a former process.
+            let (coordinating, participant) = stores.roles
+            let transaction = try stores.stack.stores[coordinating].engine.begin()
+            let participants = [UInt8](stores.stack.stores[participant].identifier.uuidString.utf8)
+            try transaction.setValue(StoredValue.decision(UUID()), participants)
+            _ = try transaction.commit(.full)
+            let parts = [Interleaving.Part("saver") { try stores.save(2) }, Interleaving.Part("settler") { try stores.stack.settle() }]
+            return Trial(parts: parts) {
+                #expect(try stores.newestSaves() == [2, 2])
+                try stores.close()
+            }
+        }
+    }
+}
