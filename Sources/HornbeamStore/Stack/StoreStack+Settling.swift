@@ -11,7 +11,8 @@ extension StoreStack {
     package func settle() throws {
         if try isSettled() { return try refreshReaders() }
         // With the turns of all stores, no other process is in a two-phase commit over them.
-        try Store.withTurns(of: stores) { try settleWithTurns() }
+        // Threads that complete one save follow each other: a part is applied once.
+        try Store.withTurns(of: stores) { try TwoPhaseCommit.settling.withLock { _ in try settleWithTurns() } }
         try refreshReaders()
     }
 

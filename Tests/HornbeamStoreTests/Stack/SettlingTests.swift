@@ -53,4 +53,19 @@ import Testing
             }
         }
     }
+
+    @Test("SAV-11: two threads that complete an interrupted save apply it once")
+    func twoThreadsSettle() throws {
+        let disk = try TwoStores.interrupted(isCommitted: true)
+        try runPreempted {
+            let copy = disk.copy()
+            let stores = try TwoStores.names.map { try TwoStores.open($0, copy) }
+            let stack = StoreStack(stores.map { StoreStack.Part($0) })
+            let parts = (0 ..< 2).map { number in Interleaving.Part("settler \(number)") { try stack.settle() } }
+            return Trial(parts: parts) {
+                #expect(try stores.map(TwoStores.saves) == [2, 2])
+                for store in stores { try store.close() }
+            }
+        }
+    }
 }
