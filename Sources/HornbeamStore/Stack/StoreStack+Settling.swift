@@ -39,10 +39,7 @@ extension StoreStack {
         for part in parts {
             guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
             guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
-            let name = StoredValue.decision(prepared.decision)
-            let isCommitted = try EngineError.translated { () throws(EngineError) in
-                try decider.engine.snapshot().value(name) != nil
-            }
+            guard let isCommitted = try isCommitted(prepared, by: decider) else { continue }
             if isCommitted {
                 _ = try store.applyPreparedPart(prepared.changeSet(for: store))
             } else {
@@ -53,6 +50,16 @@ extension StoreStack {
         for part in parts {
             if let store = part?.store, !store.isReadOnly { try removeCommitRecords(of: store) }
         }
+    }
+
+    /// Whether the coordinating store has the commit record of a prepared part. Nil if the store is open for reading and does not show the record: the
+    /// record may be in the log, and the next process that writes the store makes it durable.
+    private func isCommitted(_ prepared: PreparedChanges, by decider: Store) throws -> Bool? {
+        if decider.isReadOnly, decider.lastReadable == nil { _ = try decider.refresh() }
+        let hasRecord = try EngineError.translated { () throws(EngineError) in
+            try decider.engine.snapshot().value(StoredValue.decision(prepared.decision)) != nil
+        }
+        return decider.isReadOnly && !hasRecord ? nil : hasRecord
     }
 
     /// Removes commit records of a former process, if all their participants are open and have no prepared part.

@@ -68,4 +68,30 @@ import Testing
             }
         }
     }
+
+    /// The process died after the commit record and before the part of the second store. This process shows an older state of the store with the record.
+    @Test("SAV-11: a store that is open for reading does not decide by an old state", arguments: 0 ..< 4)
+    func decisionBesideAReader(part: Int) throws {
+        var after = part
+        while true {
+            let (disk, survivor, dying, faults) = try SharedStackTests.processes(dyingAfter: after)
+            let (coordinating, participant) = survivor.roles
+            let reader = try TwoStores.open(TwoStores.names[coordinating], disk, readOnly: true)
+            let writer = try TwoStores.open(TwoStores.names[participant], disk, isShared: true)
+            try? dying.save(2)
+            dying.die()
+            _ = try writer.refresh()
+            try StoreStack([StoreStack.Part(reader), StoreStack.Part(writer)]).settle()
+            _ = try survivor.newestSaves()
+            try survivor.stack.settle()
+            let found = try survivor.newestSaves()
+            #expect(found[0] == found[1], "call \(after): \(found)")
+            for store in [reader, writer] { try store.close() }
+            try survivor.close()
+            withExtendedLifetime(dying) {}
+            if faults.firedCount == 0 { break }
+            after += 4
+        }
+        #expect(after > 8)
+    }
 }
