@@ -94,4 +94,38 @@ import Testing
         }
         #expect(after > 8)
     }
+
+    /// The process has keys in reserve, so it takes the turn only for the save itself.
+    @Test("SAV-11: a process with one of the stores saves again after another process has completed the save")
+    func doubtThatAnotherProcessEnds() throws {
+        var doubts = 0
+        var after = 0
+        while true {
+            let (disk, survivor, dying, faults) = try SharedStackTests.processes(dyingAfter: after)
+            let store = try TwoStores.open(TwoStores.names[survivor.roles.participant], disk, isShared: true)
+            let alone = StoreStack([StoreStack.Part(store)])
+            let key = try store.reserveKeys(2)
+            try? dying.save(2)
+            dying.die()
+            do { try Self.insert(key, alone) } catch let error as HornbeamError where error.code == .incompleteSave {
+                doubts += 1
+                _ = try survivor.newestSaves()
+                try survivor.stack.settle()
+                #expect(throws: Never.self, "call \(after)") { try Self.insert(key + 1, alone) }
+            }
+            try store.close()
+            try survivor.close()
+            withExtendedLifetime(dying) {}
+            if faults.firedCount == 0 { break }
+            after += 3
+        }
+        #expect(doubts > 2)
+    }
+
+    private static func insert(_ key: UInt64, _ stack: StoreStack) throws {
+        let author = try stack.firstStore().model.entitiesByName["Author"]!
+        var changes = StackChanges(in: stack, by: ChangeSet())
+        changes[stack.slots[0]].inserts = [.init(entity: author, key: key, values: [(author.propertiesByName["name"]!, .string("alone \(key)"))])]
+        _ = try stack.save(changes)
+    }
 }
