@@ -213,9 +213,12 @@ extension Engine {
     /// Waits for running transactions. Without other processes, takes the turn, writes a last checkpoint and removes the log; beside them, hands
     /// the turn over. Throws the failure of a store that has failed.
     func closeShared(_ turn: ProcessTurn) throws(EngineError) {
+        core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
         guard let isHeld = turn.end() else { return }
+        // The last process writes a checkpoint, also if its follower refuses the commits of others because of their schema.
+        subscription.withLock { $0 = nil }
         var failure: EngineError?
         do throws(EngineError) {
             if try becomesLast(turn, isHeld: isHeld) { return try closeWriter() }
