@@ -38,7 +38,6 @@ extension Engine {
         try turn.lock.verify()
         try readerPosition.place.withLock { (place) throws(EngineError) in
             assert(!place.isWriting, "The turn is taken over once.")
-            let known = latest
             beginReadingOthers()
             let log: LogWriter
             if let resumed = try resumedLog(readerPosition, &place) { log = resumed } else {
@@ -47,6 +46,8 @@ extension Engine {
                 cleaner.round = nil
                 log = recovered
             }
+            let known = place.followed
+            place.followed = latest
             do throws(EngineError) {
                 try follower?(Followed(after: known, hasTurn: true))
                 try startWriting(log, &place)
@@ -77,6 +78,7 @@ extension Engine {
     /// Calls a closure whenever this process has read commits of others, in order, and each time that it takes the turn. With the turn, an error of
     /// the closure refuses the transactions that wait. The closure must not refresh the engine or begin a transaction. Called once.
     package func follow(_ body: @escaping Follower) {
+        readerPosition?.place.withLock { $0.followed = latest }
         subscription.withLock { $0 = Subscription(follower: body) }
         if options.usesBackgroundThread { sharing?.turn.follow() }
     }
@@ -180,7 +182,8 @@ extension Engine {
         readerPosition.place.withLock { place in
             let segments = state.withLock { $0.log }?.begunSegments ?? []
             let record = endWriting()
-            place = ReaderPosition.Place(state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments)
+            place = ReaderPosition.Place(
+                state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments, followed: latest)
             recordProgress(place)
             let recovery = recovery
             guard let record, !core.meta.isInDoubt else { return }

@@ -80,6 +80,47 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
+    /// A read of the commits of others can fail after it has published some of them. The next read told the follower only of the later ones.
+    @Test("after a failed read the follower learns of all commits", arguments: 0..<4, [false, true])
+    func failedReadsHideNoCommit(part: Int, takesTurn: Bool) throws {
+        let options = Self.sharing(EngineOracle.smallest) { options in
+            options.checkpointLogBytes = 1 << 20
+            options.attachThreshold = 2000
+        }
+        let oracle = EngineOracle(seed: 5, transactions: 12, bigEvery: 3, options: options)
+        var after = part
+        while true {
+            let disk = SimulatedDisk()
+            let writer = try Self.open(1, disk, options)[0]
+            try oracle.commit(to: writer, through: 4)
+            let faults = FaultInjector(disk)
+            let engine = try Self.open(1, faults, options)[0]
+            let first = engine.latest
+            let told = Guarded<[(after: TransactionNumber, through: TransactionNumber)]>([])
+            engine.follow { [weak engine] (followed) throws(EngineError) in
+                let newest = engine?.latest ?? .zero
+                told.withLock { $0.append((followed.after, newest)) }
+            }
+            try oracle.commit(to: writer, through: 8)
+            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            do { if takesTurn { try engine.begin().abort() } else { _ = try engine.refresh() } } catch {}
+            faults.removeRules()
+            try oracle.commit(to: writer, through: 10)
+            _ = try engine.refresh()
+            var known = first
+            for commits in told.withLock({ $0 }) {
+                #expect(commits.after == known, "call \(after)")
+                known = commits.through
+            }
+            #expect(known == writer.latest, "call \(after)")
+            try oracle.expectContent(engine)
+            for engine in [engine, writer] { try engine.close() }
+            if faults.firedCount == 0 { break }
+            after += 4
+        }
+        #expect(after > 8)
+    }
+
     @Test func locksRecordTheProgressOfEachProcess() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
