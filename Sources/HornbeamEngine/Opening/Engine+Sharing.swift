@@ -206,7 +206,11 @@ extension Engine {
             try core.pipeline.drain()
             try checkpointer.sealFiles()
             try core.files.openAllFiles()
-        } catch { return nil }
+        } catch {
+            // Otherwise a thread that waits for the sync of a lazy commit would wait without a log.
+            if error.code == .durabilityLost { core.pipeline.fail(error) }
+            return nil
+        }
         guard let mark = log.endForHandOver(), mark == core.pipeline.mark else { return nil }
         return HandOverRecord(mark: mark, nextPageFile: core.files.nextFile)
     }

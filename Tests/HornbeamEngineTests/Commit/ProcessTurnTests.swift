@@ -110,6 +110,26 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
+    /// The hand-over could not sync the lazy commit and said so to nobody. A thread that waited for that sync went on without end.
+    @Test func aStoreThatIsGoneAtTheHandOverHasFailed() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let options = Self.options { $0.usesBackgroundThread = false }
+        let first = try Engine.open(path, options: options)
+        let second = try Engine.open(path, options: options)
+        try first.holdTurn()
+        let transaction = try first.begin()
+        try transaction.setValue("a", [1])
+        _ = try transaction.commit(.lazy(maxDelay: .seconds(1000)))
+        #expect(rename(path, folder.path + "/elsewhere") == 0)
+        first.releaseTurn()
+        #expect(#expect(throws: EngineError.self) { try second.begin() }?.code == .durabilityLost)
+        let failure = try #require(first.failure)
+        #expect(failure.code == .durabilityLost)
+        #expect(#expect(throws: EngineError.self) { try first.waitUntilDurable(first.latest) }?.code == .durabilityLost)
+        for engine in [first, second] { #expect(throws: EngineError.self) { try engine.close() } }
+    }
+
     @Test(.timeLimit(.minutes(20))) func anEngineIsClosedWhileItsThreadHoldsTheTurn() throws {
         let folder = TemporaryFolder()
         let engines = try (0..<2).map { _ in try Engine.open(folder.path + "/s", options: Self.options()) }
