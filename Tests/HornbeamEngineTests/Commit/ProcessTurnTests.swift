@@ -84,6 +84,37 @@ import Testing
         }
     }
 
+    /// The waits for events have no limit, so an event of the other process ends each of them.
+    @Test("news and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
+    func newsAndRequestsArriveByEvents() throws {
+        let folder = TemporaryFolder()
+        let engines = try (0..<2).map { _ in
+            var fileSystem = PosixFileSystem()
+            fileSystem.eventWaitMax = -1
+            return try Engine.open(folder.path + "/s", fileSystem: fileSystem, options: Self.options())
+        }
+        let known = Guarded(TransactionNumber.zero)
+        engines[1].follow { [weak engine = engines[1]] _ throws(EngineError) in
+            let newest = engine?.latest ?? .zero
+            known.withLock { $0 = newest }
+        }
+        let end = ContinuousClock.now + .seconds(600)
+        for _ in 0..<20 {
+            try Self.increment(engines[0])
+            let newest = engines[0].latest
+            while known.withLock({ $0 < newest }), ContinuousClock.now < end { usleep(1000) }
+            #expect(known.withLock { $0 >= newest })
+            // Now the thread of the follower waits, or is about to.
+            usleep(20_000)
+        }
+        // The holder is idle when the other one asks for the turn.
+        for number in 0..<20 {
+            try Self.increment(engines[number % 2])
+            usleep(2000)
+        }
+        for engine in engines { try engine.close() }
+    }
+
     /// While a process keeps the turn for several transactions, its thread that syncs lazy commits did nothing as soon as another process waited.
     @Test func lazyCommitsAreSyncedWhileAnotherProcessWaits() throws {
         let folder = TemporaryFolder()
