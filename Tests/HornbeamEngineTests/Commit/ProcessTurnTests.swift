@@ -213,6 +213,26 @@ import Testing
         try second.close()
     }
 
+    /// The end of the wait was computed without regard to an overflow, so the longest wait was none.
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func aLimitOfAgesIsAWait(limit: Duration) throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = limit })
+        nonisolated(unsafe) let transaction = try first.begin()  // committed by one thread
+        try transaction.setValue("a", [1])
+        let problems = Guarded<[String]>([])
+        Cores.share(2) { part in
+            do {
+                if part == 1 { return try second.begin().abort() }
+                usleep(50_000)
+                _ = try transaction.commit()
+            } catch { problems.withLock { $0.append("\(error)") } }
+        }
+        #expect(problems.withLock { $0 } == [])
+        for engine in [first, second] { try engine.close() }
+    }
+
     @Test func aProcessThatIsKilledFreesTheTurn() throws {
         try Self.preparation.get()
         let folder = TemporaryFolder()
