@@ -217,6 +217,24 @@ import Testing
         try second.close()
     }
 
+    /// The record of the save is gone, and with it the proof that the save is there. The context would write its changes twice.
+    @Test("SAV-8: a save in doubt is not taken for a lost one after its record was purged")
+    func doubtAndAPurge() throws {
+        let faults = FaultInjector(SimulatedDisk())
+        let first = try Self.open(on: faults)
+        try Self.save(first, "a")
+        faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log))
+        let doubt = try #require(#expect(throws: InDoubtSave.self) { try Self.save(first, "kept") })
+        faults.removeRules()
+        try? first.close()
+        let second = try Self.open(on: faults)
+        let stack = StoreStack([StoreStack.Part(second)])
+        #expect(try stack.outcome(of: doubt) == .kept)
+        try second.purgeHistory(through: second.latestTransaction)
+        #expect(try stack.outcome(of: doubt) == .unknown)
+        try second.close()
+    }
+
     /// The commits are in a checkpoint, so the reader reads their history from the disk after it has changed to the new version.
     @Test("when history cannot be read, observers learn that anything may have changed", arguments: 0 ..< 8)
     func unreadableHistory(after calls: Int) throws {
