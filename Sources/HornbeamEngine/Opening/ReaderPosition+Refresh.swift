@@ -40,7 +40,7 @@ extension ReaderPosition {
         _ engine: Engine, _ place: inout Place, to durable: LogPosition, listing: [String]? = nil
     ) throws(EngineError) {
         let recovery = engine.recovery
-        try engine.core.files.openAllFiles(listing)
+        try engine.core.files.openAllFiles(listing, againFrom: place.state.nextPageFile)
         if listing == nil { try recovery.requireStateInMeta(place.state) }
         place.mustRestart = true
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark

@@ -63,6 +63,50 @@ import Testing
         #expect(try oracle.digest(old) == oracle.digests[Int(step)], "files that another engine removes stay readable")
     }
 
+    private static func put(_ key: UInt8, _ transaction: WriteTransaction) throws {
+        let index = try transaction.tree(named: "blobs") ?? transaction.createIndex(named: "blobs")
+        try transaction.put([key], [UInt8](repeating: key, count: 5000), in: index)
+    }
+
+    private static func commit(_ key: UInt8, to engine: Engine) throws {
+        let transaction = try engine.begin()
+        try put(key, transaction)
+        _ = try transaction.commit()
+    }
+
+    /// A process makes a page file, aborts, removes the file and dies. The next one gives its file the same number, since no checkpoint has counted it.
+    @Test("a process that has opened a removed file reads the later file with its number", arguments: [false, true])
+    func numbersOfRemovedFiles(isReadOnly: Bool) throws {
+        let disk = SimulatedDisk()
+        let options = Self.sharing(EngineOracle.smallest)
+        let first = try Self.open(1, disk, options)[0]
+        try Self.commit(1, to: first)
+        try first.close()
+        let dying = try Self.open(1, disk, options)[0]
+        let before = try disk.list(EngineOracle.path)
+        let transaction = try dying.begin()
+        try Self.put(2, transaction)
+        let new = try #require(try disk.list(EngineOracle.path).first { !before.contains($0) && $0.hasPrefix("pages-") })
+        let reader = try Self.open(1, disk, isReadOnly ? Self.reading : options)[0]
+        try disk.remove(EngineOracle.path + "/" + new)
+        dying.sharedLock?.release()
+        let next = try Self.open(1, disk, options)[0]
+        try Self.commit(3, to: next)
+        #expect(try disk.list(EngineOracle.path).contains(new))
+        #expect(try reader.refresh())
+        let snapshot = try reader.snapshot()
+        let index = try #require(snapshot.tree(named: "blobs"))
+        #expect(try snapshot.index(index).get([3]) == [UInt8](repeating: 3, count: 5000))
+        for engine in [reader, next] { try engine.close() }
+        withExtendedLifetime((dying, transaction)) {}
+    }
+
+    private static let reading: EngineOptions = {
+        var options = EngineOracle.smallest
+        options.isReadOnly = true
+        return options
+    }()
+
     /// A closure in generic storage is wrapped by each access, so calling it would become slower with each turn.
     @Test func theFollowerIsCalledDirectlyAfterManyTurns() throws {
         let oracle = EngineOracle(transactions: 120, options: Self.sharing(EngineOracle.smallest))
