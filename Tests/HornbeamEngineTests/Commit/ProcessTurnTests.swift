@@ -213,6 +213,25 @@ import Testing
         try second.close()
     }
 
+    /// It kept the turn and saw no request.
+    @Test func aProcessWithoutAThreadKeepsNoTurn() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let isRefused = Guarded(true)
+        let mayStart: @Sendable () -> Bool = { isRefused.withLock { !$0 } }
+        let first = try Engine.open(path, options: Self.options { $0.mayStartThread = mayStart })
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .seconds(20) })
+        try Self.increment(second)
+        #expect(#expect(throws: EngineError.self) { try Self.increment(first) }?.code == .inputOutput)
+        isRefused.withLock { $0 = false }
+        try Self.increment(first)
+        try Self.increment(second)
+        let transaction = try first.begin()
+        #expect(try Self.number(transaction) == 3)
+        transaction.abort()
+        for engine in [first, second] { try engine.close() }
+    }
+
     /// The end of the wait was computed without regard to an overflow, so the longest wait was none.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func aLimitOfAgesIsAWait(limit: Duration) throws {
         let folder = TemporaryFolder()
