@@ -67,7 +67,7 @@ final class ProcessTurn: Sendable {
         var failures = 0
         var failure: EngineError?
         var isEnding = false
-        /// True if the thread runs. Without it nobody would see the requests of other processes, so the process keeps no turn.
+        /// True if the thread runs. Without it no thread would see the requests of other processes, so the process keeps no turn.
         var hasThread = false
     }
 

@@ -141,7 +141,7 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
-    /// The hand-over could not sync the lazy commit and said so to nobody. A thread that waited for that sync went on without end.
+    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync went on without end.
     @Test func aStoreThatIsGoneAtTheHandOverHasFailed() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
