@@ -252,6 +252,65 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
+    @Test func theProcessWithTheTurnIsNamed() throws {
+        try Self.preparation.get()
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        try Engine.open(path, options: Self.options()).close()
+        var (begun, ended): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        #expect(pipe(&begun) == 0 && pipe(&ended) == 0)
+        let child = try Fork.start {
+            do {
+                close(ended[1])
+                let engine = try Engine.open(path, options: Self.options())
+                let transaction = try engine.begin()
+                var byte: UInt8 = 0
+                _ = Glibc.write(begun[1], &byte, 1)
+                // Until the parent closes the pipe.
+                _ = Glibc.read(ended[0], &byte, 1)
+                transaction.abort()
+                try engine.close()
+                return 0
+            } catch { return 2 }
+        }
+        close(begun[1])
+        var byte: UInt8 = 0
+        #expect(Glibc.read(begun[0], &byte, 1) == 1)
+        let engine = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(50) })
+        let busy = #expect(throws: EngineError.self) { try engine.begin() }
+        #expect(busy?.code == .busy)
+        #expect(busy?.message == "Process \(child) writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
+        close(ended[1])
+        #expect(Fork.end(child) == 0)
+        try engine.close()
+        for descriptor in [begun[0], ended[0]] { close(descriptor) }
+    }
+
+    @Test("saves that wait together throw busy together, at the limit of the first one")
+    func queuedSavesAreBusyTogether() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .seconds(3) })
+        let turn = try #require(second.sharing?.turn)
+        let transaction = try first.begin()
+        let errors = Guarded<[EngineError.Code?]>([])
+        Cores.share(3) { part in
+            // The first one leads and waits for the turn; the others wait for it.
+            while part > 0, errors.withLock({ $0.isEmpty }), turn.monitor.withLock({ turn.state.waiters }) == 0 { usleep(1000) }
+            do {
+                _ = try second.queue.commit(.full, isShared: true, begin: { try second.begin() }) { transaction in
+                    try transaction.setValue("\(part)", [1])
+                    return nil
+                }
+            } catch { errors.withLock { $0.append((error as? EngineError)?.code) } }
+        }
+        #expect(errors.withLock { $0 } == [.busy, .busy, .busy])
+        #expect(turn.monitor.withLock { turn.state.arrivals } == 1)
+        transaction.abort()
+        for engine in [first, second] { try engine.close() }
+    }
+
     @Test func aProcessThatIsKilledFreesTheTurn() throws {
         try Self.preparation.get()
         let folder = TemporaryFolder()
