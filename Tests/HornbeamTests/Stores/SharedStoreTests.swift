@@ -398,6 +398,40 @@ struct SharedPair {
         try pair.close()
     }
 
+    @Test("MIG-1: beside a process that migrates the store the others show their last state, and refuse saves until they open it again")
+    func migrationBesideOthers() throws {
+        func model(hasTitle: Bool) throws -> ManagedObjectModel {
+            try ManagedObjectModel {
+                Entity("Note") {
+                    Attribute<String?>("text")
+                    if hasTitle { Attribute<String?>("title") }
+                }
+            }
+        }
+        func add(_ context: ManagedObjectContext) throws {
+            try context.insert(entityNamed: "Note").setValue("a", forKey: "text")
+            try context.save()
+        }
+        let notes = FetchRequest<ManagedObject>(entityName: "Note")
+        let pair = try SharedPair(model(hasTitle: false), [])
+        for container in [pair.there, pair.here] { try container.performAndWait(add) }
+        let context = pair.here.newContext()
+        #expect(try context.count(notes) == 2)
+        var description = PersistentStoreDescription(url: pair.url)
+        (description.isShared, description.busyTimeout) = (true, .seconds(300))
+        let migrated = try SharedPair.open([description], model(hasTitle: true), [])
+        try migrated.performAndWait(add)
+        #expect(hornbeamError { try add(context) }?.code == .modelMismatch)
+        #expect(context.hasChanges)
+        context.rollback()
+        #expect(try context.count(notes) == 2)
+        #expect(hornbeamError { _ = try pair.here.persistentStoreCoordinator.refreshReadOnlyStores() }?.code == .modelMismatch)
+        try pair.close()
+        let again = try SharedPair.open([description], model(hasTitle: true), [])
+        #expect(try again.newContext().count(notes) == 3)
+        for container in [migrated, again] { try container.close() }
+    }
+
     @Test("QGN-5: a newer checkpoint of another process ends the retained generations; contexts that are pinned go on reading")
     func checkpointEndsRetainedGenerations() throws {
         let pair = try SharedPair.company { $0.retainedGenerations = 100 }
