@@ -88,6 +88,8 @@ final class ProcessTurn: Sendable {
     /// False in simulations.
     private let usesThread: Bool
     private let limit: UInt64
+    /// The thread needs some time to take a turn that no process has.
+    private static let limitMin: UInt64 = 20_000_000
     /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
     private let turnLength: UInt64
     /// The longest time without users in this time, in nanoseconds.
@@ -105,7 +107,7 @@ final class ProcessTurn: Sendable {
         self.mayStartThread = mayStartThread
         self.path = path
         self.usesThread = usesThread
-        self.limit = limit
+        self.limit = max(limit, Self.limitMin)
         self.turnLength = turnLength
         self.pauseMax = pauseMax
     }
@@ -169,8 +171,13 @@ final class ProcessTurn: Sendable {
                 monitor.signalAll(.progress)
                 if unsafe state.isListening { lock.wake() }
                 let now = MonotonicClock.nanoseconds
-                guard now < end else { throw busy }
-                monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
+                if now < end {
+                    monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
+                } else {
+                    // A process that has the turn already, and reads the commits of others, waits for none of them.
+                    guard unsafe state.phase == .taking else { throw busy }
+                    monitor.wait(.turn)
+                }
             } else if unsafe state.phase == .away {
                 take()
             } else {

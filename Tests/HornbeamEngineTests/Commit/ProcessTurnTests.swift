@@ -196,6 +196,33 @@ import Testing
         #expect((2..<users / 10).contains(changes.withLock { $0 }))
     }
 
+    /// The time limit ended before the thread could take the free turn.
+    @Test func aFreeTurnIsTakenWithoutATimeLimit() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        try Self.increment(first)
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .zero })
+        try first.close()
+        var attempts = 0
+        while second.latest.rawValue < 2, attempts < 200 {
+            attempts += 1
+            do { try Self.increment(second) } catch let error as EngineError where error.code == .busy {}
+        }
+        #expect(second.latest.rawValue == 2)
+        try second.close()
+    }
+
+    /// The process had the turn and read the commits of others, and its transaction threw `busy`.
+    @Test func readingTheCommitsOfOthersIsNoWaitForThem() throws {
+        let locks = SharedMemoryLocks()
+        let turn = ProcessTurn(locks.join("s") { true }, path: "s", usesThread: true, limit: 1_000_000_000)
+        turn.start(.init(takeOver: { usleep(1_500_000) }, handOver: {}, catchUp: { false }), isHeld: false)
+        try turn.enter()
+        turn.exit()
+        #expect(turn.end() == true)
+    }
+
     @Test func aHolderThatDoesNotHandOverIsNamed() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
