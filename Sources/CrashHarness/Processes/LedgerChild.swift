@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamThreads
 
 /// One of several processes that change a ledger. It reports the beginning and the end of each operation on its own entries: `?+tag` and `+tag`
 /// around an insertion, `?-tag` and `-tag` around a deletion, and `.` after other work.
@@ -39,14 +40,14 @@ struct LedgerChild {
 
     /// Runs until the process is killed, or until no process reads its reports any more.
     func run() throws -> Int32 {
-        var work = LedgerWork(ledger: ledger, name: name)
+        let works = (0..<threadCount).map { LedgerWork(ledger: ledger, name: $0 == 0 ? name : name + "b") }
         var failures = 0
         while true {
             do {
                 let container = try ledger.open(isReadOnly: role == .reads)
                 failures = 0
                 switch role {
-                case .writes, .reopens: try container.performAndWait { try work.change($0, times: role == .writes ? .max : 10) }
+                case .writes, .reopens: try change(container, works)
                 case .reads: try read(container)
                 case .backsUp: try backUp(container)
                 }
@@ -58,6 +59,22 @@ struct LedgerChild {
                 usleep(1000)
             } catch is ReportsEnded { return 0 }
         }
+    }
+
+    /// The threads of one process complete interrupted saves over two stores at the same time.
+    private var threadCount: Int { role == .writes && ledger.hasTwoStores ? 2 : 1 }
+
+    /// Each thread has a context of its own. The first error ends all threads, and is thrown.
+    private func change(_ container: PersistentContainer, _ works: [LedgerWork]) throws {
+        let failure = Guarded<(any Error)?>(nil)
+        Cores.share(works.count) { number in
+            do {
+                try container.performAndWait { context in
+                    try works[number].change(context, times: role == .writes ? .max : 10) { failure.withLock { $0 == nil } }
+                }
+            } catch { failure.withLock { $0 = $0 ?? error } }
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
     }
 
     private func read(_ container: PersistentContainer) throws {
@@ -91,8 +108,8 @@ struct LedgerChild {
 /// No process reads the reports any more.
 struct ReportsEnded: Error {}
 
-/// The changes of one process.
-struct LedgerWork {
+/// The changes of one thread.
+final class LedgerWork {
     let ledger: Ledger
     let name: String
     /// The tags of the entries of this process.
@@ -107,9 +124,10 @@ struct LedgerWork {
         if unsafe write(1, line, line.count) != line.count { throw ReportsEnded() }
     }
 
-    mutating func change(_ context: ManagedObjectContext, times: Int) throws {
+    func change(_ context: ManagedObjectContext, times: Int, while goesOn: () -> Bool) throws {
         context.automaticallyMergesChangesFromParent = ledger.schema == nil
         for step in 0..<times {
+            guard goesOn() else { return }
             switch Int.random(in: 0..<10) {
             case 0..<6: try insert(context)
             case 6: try delete(context)
@@ -162,7 +180,7 @@ struct LedgerWork {
         try context.fetch(FetchRequest<ManagedObject>(entityName: entity, predicate: FetchPredicate(format: "tag == %@", tag))).first
     }
 
-    private mutating func insert(_ context: ManagedObjectContext) throws {
+    private func insert(_ context: ManagedObjectContext) throws {
         count += 1
         let tag = "\(name)-\(count)"
         let amount = PropertyValue.int(.random(in: -100...100))
@@ -179,7 +197,7 @@ struct LedgerWork {
         try Self.report("+\(tag)")
     }
 
-    private mutating func delete(_ context: ManagedObjectContext) throws {
+    private func delete(_ context: ManagedObjectContext) throws {
         guard let tag = own.popLast() else { return }
         try Self.report("?-\(tag)")
         try saved(context) {

@@ -5,8 +5,9 @@ import Glibc
 import HornbeamThreads
 
 extension ProcessTurn {
-    /// Starts the thread. If the system refuses one, transactions throw `busy` after their time limit.
-    func startThread() {
+    /// Starts the thread. False if the system refuses one.
+    func startThread() -> Bool {
+        guard mayStartThread() else { return false }
         let turn = unsafe Unmanaged.passRetained(self).toOpaque()
         var thread = pthread_t()
         let created = unsafe pthread_create(
@@ -16,8 +17,12 @@ extension ProcessTurn {
                 turn.serve()
                 return nil
             }, turn)
-        guard created == 0 else { return unsafe Unmanaged<ProcessTurn>.fromOpaque(turn).release() }
+        guard created == 0 else {
+            unsafe Unmanaged<ProcessTurn>.fromOpaque(turn).release()
+            return false
+        }
         pthread_detach(thread)
+        return true
     }
 
     /// Takes the turn for waiting transactions, and hands it over to processes that ask for it, until the turn ends.

@@ -67,6 +67,8 @@ final class ProcessTurn: Sendable {
         var failures = 0
         var failure: EngineError?
         var isEnding = false
+        /// True if the thread runs. Without it no thread would see the requests of other processes, so the process keeps no turn.
+        var hasThread = false
     }
 
     /// The work of the engine at a change of the holder.
@@ -86,20 +88,26 @@ final class ProcessTurn: Sendable {
     /// False in simulations.
     private let usesThread: Bool
     private let limit: UInt64
+    /// The thread needs some time to take a turn that no process has.
+    private static let limitMin: UInt64 = 20_000_000
     /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
     private let turnLength: UInt64
     /// The longest time without users in this time, in nanoseconds.
     let pauseMax: Int
     private let path: String
+    /// False in tests that simulate a system without free threads.
+    let mayStartThread: @Sendable () -> Bool
 
     /// `limit`: the nanoseconds for which a thread waits for other processes, if `usesThread`.
     init(
-        _ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64, turnLength: UInt64 = 1_000_000, pauseMax: Int = 100_000
+        _ lock: any SharedFileLock, path: String, usesThread: Bool, limit: UInt64, turnLength: UInt64 = 1_000_000, pauseMax: Int = 100_000,
+        mayStartThread: @escaping @Sendable () -> Bool = { true }
     ) {
         self.lock = lock
+        self.mayStartThread = mayStartThread
         self.path = path
         self.usesThread = usesThread
-        self.limit = limit
+        self.limit = max(limit, Self.limitMin)
         self.turnLength = turnLength
         self.pauseMax = pauseMax
     }
@@ -107,9 +115,20 @@ final class ProcessTurn: Sendable {
     /// Sets the work of the engine. `isHeld`: the process has the turn already. `startsThread`: false if the caller runs `serve` on a thread.
     func start(_ work: Work, isHeld: Bool, startsThread: Bool = true) {
         unsafe self.work = work
-        monitor.withLock { if isHeld { unsafe state.phase = .held } }
-        guard usesThread else { return monitor.withLock { if unsafe isHeld && state.users == 0 { leave() } } }
-        if startsThread { startThread() }
+        monitor.withLock {
+            if isHeld { unsafe state.phase = .held }
+            if usesThread { unsafe state.hasThread = !startsThread || startThread() }
+            if unsafe isHeld && state.users == 0 && !state.hasThread { leave() }
+        }
+    }
+
+    /// Starts the thread if the system refused it before. The caller has the monitor.
+    private func requireThread() throws(EngineError) {
+        if unsafe !state.hasThread { unsafe state.hasThread = startThread() }
+        guard unsafe !state.hasThread else { return }
+        throw EngineError(
+            .inputOutput, "The operating system refused the thread with which this process takes turns with others. Nothing was written. Try again.",
+            path: path)
     }
 
     /// True if another process waits for the turn of this one.
@@ -148,11 +167,17 @@ final class ProcessTurn: Sendable {
             if unsafe state.isOpen { return }
             if let failure = unsafe state.failure, unsafe state.failures > failures { throw failure }
             if usesThread {
+                try requireThread()
                 monitor.signalAll(.progress)
                 if unsafe state.isListening { lock.wake() }
                 let now = MonotonicClock.nanoseconds
-                guard now < end else { throw busy }
-                monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
+                if now < end {
+                    monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
+                } else {
+                    // A process that has the turn already, and reads the commits of others, waits for none of them.
+                    guard unsafe state.phase == .taking else { throw busy }
+                    monitor.wait(.turn)
+                }
             } else if unsafe state.phase == .away {
                 take()
             } else {
@@ -209,6 +234,7 @@ final class ProcessTurn: Sendable {
     func follow() {
         monitor.withLock {
             unsafe state.isFollowing = true
+            if unsafe !state.hasThread { unsafe state.hasThread = startThread() }
             monitor.signalAll(.progress)
         }
     }

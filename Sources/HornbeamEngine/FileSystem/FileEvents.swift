@@ -16,17 +16,22 @@ final class FileEvents: Sendable {
         case writes
     }
 
-    // The limits of a wait in milliseconds. The first covers the case that the file was removed and made again.
-    private static let limit: Int32 = 1000
-    private static let limitWithoutEvents: Int32 = 10
+    // The longest waits in milliseconds. The first covers the case that the file was removed and made again.
+    static let waitMax: Int32 = 1000
+    static let waitMaxWithoutEvents: Int32 = 10
 
     /// The descriptor of inotify; −1 if the system could not make one.
     private let changes: Int32
     /// A pipe to end waits. Both are −1 if the system could not make one.
     private let waking: (read: Int32, write: Int32)
     private let hasEnded = Atomic(false)
+    /// False if the file is missing, or if the system refused the watch because a limit is reached.
+    private let isWatching = Atomic(false)
+    private let waitMaxWithEvents: Int32
 
-    init() {
+    /// `waitMax`: the longest wait for an event; negative without a limit.
+    init(waitMax: Int32 = FileEvents.waitMax) {
+        waitMaxWithEvents = waitMax
         #if canImport(Glibc)
         changes = Self.aboveStandard(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))
         #else
@@ -54,13 +59,17 @@ final class FileEvents: Sendable {
     func watch(_ path: String, _ kind: Kind) {
         #if canImport(Glibc)
         let events = kind == .writes ? IN_ATTRIB | IN_MODIFY : IN_ATTRIB
-        if changes >= 0 { _ = unsafe inotify_add_watch(changes, path, UInt32(events)) }
+        let isWatched = unsafe changes >= 0 && inotify_add_watch(changes, path, UInt32(events)) >= 0
+        isWatching.store(isWatched, ordering: .relaxed)
         #endif
     }
 
+    /// The longest time of the next wait, in milliseconds. Short if a change, or a call of `wake`, would not end it.
+    var nextWaitMax: Int32 { isWatching.load(ordering: .relaxed) && waking.read >= 0 ? waitMaxWithEvents : Self.waitMaxWithoutEvents }
+
     /// Returns after a change, after `wake` or `end`, or after a time limit.
     func wait() {
-        wait([changes, waking.read], changes >= 0 ? Self.limit : Self.limitWithoutEvents)
+        wait([changes, waking.read], nextWaitMax)
         empty(changes)
     }
 

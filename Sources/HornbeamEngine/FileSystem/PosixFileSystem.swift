@@ -11,6 +11,8 @@ internal import Darwin
 /// Folders and files of the operating system.
 package struct PosixFileSystem: FileSystem {
     let lockedFolders = LockedFolders()
+    /// The longest wait of a shared lock for an event, in milliseconds; negative without a limit. Tests set it, so that only events end the waits.
+    var eventWaitMax = FileEvents.waitMax
 
     package init() {}
 
@@ -81,7 +83,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func share(_ path: String, recordingHolderIn holder: String) throws(EngineError) -> any SharedFileLock {
-        try PosixSharedLock(try lock(path, holder: holder, isShared: true), path: path, holder: holder)
+        try PosixSharedLock(try lock(path, holder: holder, isShared: true), path: path, holder: holder, waitMax: eventWaitMax)
     }
 
     private func lock(_ path: String, holder: String, isShared: Bool) throws(EngineError) -> PosixFileLock {

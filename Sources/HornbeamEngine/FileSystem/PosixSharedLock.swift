@@ -17,7 +17,7 @@
 // A process that wants the turn waits for byte 2, then notifies the holder, then waits for byte 1, and then releases byte 2. So at most one
 // process waits for byte 1, and the kernel queues the others at byte 2. To notify the holder, the process sets the times of the file `lock`;
 // the holder watches that file with inotify. Writes of the durable LSN hint to the file do not change this kind of event.
-// The holder tests byte 2 after it has begun to watch, so that no request is missed. Without inotify it tests the byte every 10 ms.
+// The holder tests byte 2 after it has begun to watch, so that no request is missed. Without a watch it tests the byte every 10 ms.
 //
 // A process without the turn watches writes to the file `lock`: the durable LSN hint is written there after each sync.
 //
@@ -59,11 +59,12 @@ final class PosixSharedLock: SharedFileLock {
     private let state = Guarded(State())
     private let events: FileEvents
 
-    init(_ base: PosixFileLock, path: String, holder: String) throws(EngineError) {
+    /// `waitMax`: the longest wait for an event, in milliseconds; negative without a limit.
+    init(_ base: PosixFileLock, path: String, holder: String, waitMax: Int32) throws(EngineError) {
         self.base = base
         self.path = path
         self.holder = holder
-        events = FileEvents()
+        events = FileEvents(waitMax: waitMax)
         do throws(EngineError) {
             base.createHolderFile()
             try joinVersion()

@@ -38,7 +38,6 @@ extension Engine {
         try turn.lock.verify()
         try readerPosition.place.withLock { (place) throws(EngineError) in
             assert(!place.isWriting, "The turn is taken over once.")
-            let known = latest
             beginReadingOthers()
             let log: LogWriter
             if let resumed = try resumedLog(readerPosition, &place) { log = resumed } else {
@@ -47,6 +46,8 @@ extension Engine {
                 cleaner.round = nil
                 log = recovered
             }
+            let known = place.followed
+            place.followed = latest
             do throws(EngineError) {
                 try follower?(Followed(after: known, hasTurn: true))
                 try startWriting(log, &place)
@@ -77,6 +78,7 @@ extension Engine {
     /// Calls a closure whenever this process has read commits of others, in order, and each time that it takes the turn. With the turn, an error of
     /// the closure refuses the transactions that wait. The closure must not refresh the engine or begin a transaction. Called once.
     package func follow(_ body: @escaping Follower) {
+        readerPosition?.place.withLock { $0.followed = latest }
         subscription.withLock { $0 = Subscription(follower: body) }
         if options.usesBackgroundThread { sharing?.turn.follow() }
     }
@@ -180,7 +182,8 @@ extension Engine {
         readerPosition.place.withLock { place in
             let segments = state.withLock { $0.log }?.begunSegments ?? []
             let record = endWriting()
-            place = ReaderPosition.Place(state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments)
+            place = ReaderPosition.Place(
+                state: checkpointer.latest, end: core.pipeline.mark, segments: record == nil ? [] : segments, followed: latest)
             recordProgress(place)
             let recovery = recovery
             guard let record, !core.meta.isInDoubt else { return }
@@ -203,7 +206,11 @@ extension Engine {
             try core.pipeline.drain()
             try checkpointer.sealFiles()
             try core.files.openAllFiles()
-        } catch { return nil }
+        } catch {
+            // Otherwise a thread that waits for the sync of a lazy commit would wait without a log.
+            if error.code == .durabilityLost { core.pipeline.fail(error) }
+            return nil
+        }
         guard let mark = log.endForHandOver(), mark == core.pipeline.mark else { return nil }
         return HandOverRecord(mark: mark, nextPageFile: core.files.nextFile)
     }
@@ -213,9 +220,12 @@ extension Engine {
     /// Waits for running transactions. Without other processes, takes the turn, writes a last checkpoint and removes the log; beside them, hands
     /// the turn over. Throws the failure of a store that has failed.
     func closeShared(_ turn: ProcessTurn) throws(EngineError) {
+        core.pipeline.endThrottling()
         maintenance.stop()
         logMaintenance.stop()
         guard let isHeld = turn.end() else { return }
+        // The last process writes a checkpoint, also if its follower refuses the commits of others because of their schema.
+        subscription.withLock { $0 = nil }
         var failure: EngineError?
         do throws(EngineError) {
             if try becomesLast(turn, isHeld: isHeld) { return try closeWriter() }

@@ -25,8 +25,11 @@ extension ReaderPosition {
                 }
             }
             engine.recordProgress(place)
-            guard engine.latest != newest else { return false }
-            try engine.follower?(Engine.Followed(after: newest, hasTurn: false))
+            let isNew = engine.latest != newest
+            guard let follower = engine.follower, engine.latest != place.followed else { return isNew }
+            let known = place.followed
+            place.followed = engine.latest
+            try follower(Engine.Followed(after: known, hasTurn: false))
             return true
         }
     }
@@ -37,7 +40,7 @@ extension ReaderPosition {
         _ engine: Engine, _ place: inout Place, to durable: LogPosition, listing: [String]? = nil
     ) throws(EngineError) {
         let recovery = engine.recovery
-        try engine.core.files.openAllFiles(listing)
+        try engine.core.files.openAllFiles(listing, againFrom: place.state.nextPageFile)
         if listing == nil { try recovery.requireStateInMeta(place.state) }
         place.mustRestart = true
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark
@@ -49,7 +52,9 @@ extension ReaderPosition {
     func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
         let fresh = try engine.recovery.openForReading(from: place.end.position)
         guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }
+        let followed = place.followed
         place = readerPosition.place.withLock { $0 }
+        place.followed = followed
         engine.replaceParts(with: fresh)
     }
 }

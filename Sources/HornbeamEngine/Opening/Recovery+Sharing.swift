@@ -13,7 +13,9 @@ extension Recovery {
         do throws(EngineError) {
             try lock.verify()
             var recovery = self
-            let turn = ProcessTurn(lock, path: path, usesThread: options.usesBackgroundThread, limit: options.busyTimeout.nanoseconds)
+            let turn = ProcessTurn(
+                lock, path: path, usesThread: options.usesBackgroundThread, limit: options.busyTimeout.nanoseconds,
+                mayStartThread: options.mayStartThread)
             recovery.sharing = StoreSharing(turn: turn, lifecycle: Lifecycle(path: path))
             return try recovery.open(turn, isNew: isNew)
         } catch {

@@ -113,12 +113,18 @@ package final class SpaceReserve: Sendable {
     }
 
     /// Records whether the folder holds a reserve when the store is opened, or when another process has handed over the turn: that process may have
-    /// created the reserve or released it.
+    /// created the reserve or released it, and this process then treats commits as that one did.
     func recordExistingFile(_ names: [String], isHandedOver: Bool = false) {
         let exists = names.contains(SpaceReserve.fileName)
         state.withLock { state in
             guard state.presence != .ended else { return }
-            if isHandedOver { state.presence = exists ? .present : .absent } else if exists { state.presence = .leftOver }
+            guard isHandedOver else {
+                if exists { state.presence = .leftOver }
+                return
+            }
+            state.presence = exists ? .present : .absent
+            if exists { return room.apply(.reserveMade) }
+            if bytes > 0, let free = fileSystem.availableBytes(directory), free < bytes { room.apply(.reserveSpent) }
         }
     }
 

@@ -13,6 +13,8 @@ final class ReaderPosition: Sendable {
         var isWriting = false
         /// The segments with groups when this process handed the log over. While `state` is the newest checkpoint, they do not change.
         var segments: [LogWriter.BegunSegment] = []
+        /// The newest transaction that the follower knows. An attempt to read commits may fail after it has published some of them.
+        var followed = TransactionNumber.zero
     }
 
     /// Guards the position. Locked during a refresh on purpose, so that only one refresh runs at a time.

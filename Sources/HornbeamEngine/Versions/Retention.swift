@@ -20,11 +20,13 @@ package struct Retention: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds; 0 when negative.
+    private static let secondsMax: Int64 = 100 * 365 * 86_400
+
+    /// Whole nanoseconds; 0 when negative. At most a century, so that the sum with the time of a clock does not overflow.
     var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt64(seconds) &* 1_000_000_000 &+ UInt64(attoseconds) / 1_000_000_000
+        return UInt64(min(seconds, Self.secondsMax)) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
     }
 }
 

@@ -57,19 +57,34 @@ extension StoreMigration {
         return beside == prepared.deciderLocation ? [beside] : [prepared.deciderLocation, beside]
     }
 
-    /// Opens the coordinating store for writing, so that its commit record is durable before the part is applied; for reading when a
-    /// process has it open.
+    /// Opens the coordinating store for writing, so that its commit record is durable before the part is applied. If other processes write it in turns,
+    /// takes the turn: the process that saved may have logged the record and died, and none of the others has recovered it. For reading when one
+    /// process writes it alone, because that process has recovered it.
     private func openCoordinating(_ path: String) throws(EngineError) -> Engine {
         var settings = options.engineOptions
         settings.createIfMissing = false
-        settings.usesBackgroundThread = false
-        settings.isShared = false
         settings.startingPoint = .newest
         let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
-        do throws(EngineError) { return try Engine.open(path, fileSystem: fileSystem, options: settings) } catch {
-            guard error.code == .storeInUse else { throw error }
-            settings.isReadOnly = true
-            return try Engine.open(path, fileSystem: fileSystem, options: settings)
+        for isShared in options.isShared ? [true] : [false, true] {
+            settings.isShared = isShared
+            settings.usesBackgroundThread = isShared && options.backgroundCheckpoints
+            do throws(EngineError) {
+                let engine = try Engine.open(path, fileSystem: fileSystem, options: settings)
+                if isShared { try takeTurn(engine) }
+                return engine
+            } catch {
+                guard error.code == .storeInUse else { throw error }
+            }
+        }
+        settings.isShared = false
+        settings.isReadOnly = true
+        return try Engine.open(path, fileSystem: fileSystem, options: settings)
+    }
+
+    private func takeTurn(_ engine: Engine) throws(EngineError) {
+        do throws(EngineError) { try engine.begin().abort() } catch {
+            try? engine.close()
+            throw error
         }
     }
 }

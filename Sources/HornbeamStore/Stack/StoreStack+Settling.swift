@@ -11,7 +11,8 @@ extension StoreStack {
     package func settle() throws {
         if try isSettled() { return try refreshReaders() }
         // With the turns of all stores, no other process is in a two-phase commit over them.
-        try Store.withTurns(of: stores) { try settleWithTurns() }
+        // Threads that complete one save follow each other: a part is applied once.
+        try Store.withTurns(of: stores) { try TwoPhaseCommit.settling.withLock { _ in try settleWithTurns() } }
         try refreshReaders()
     }
 
@@ -38,10 +39,7 @@ extension StoreStack {
         for part in parts {
             guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
             guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
-            let name = StoredValue.decision(prepared.decision)
-            let isCommitted = try EngineError.translated { () throws(EngineError) in
-                try decider.engine.snapshot().value(name) != nil
-            }
+            guard let isCommitted = try isCommitted(prepared, by: decider) else { continue }
             if isCommitted {
                 _ = try store.applyPreparedPart(prepared.changeSet(for: store))
             } else {
@@ -54,12 +52,23 @@ extension StoreStack {
         }
     }
 
-    /// Removes commit records of a former process, if all their participants are open and have no prepared part.
-    private func removeCommitRecords(of store: Store) throws {
-        // A running two-phase commit still needs its commit record, though no store is in doubt.
-        try TwoPhaseCommit.publication.withLock { _ in
-            try EngineError.translated { () throws(EngineError) in try removeObsoleteCommitRecords(of: store) }
+    /// Whether the coordinating store has the commit record of a prepared part. Nil if the store is open for reading and does not show the record: the
+    /// record may be in the log, and the next process that writes the store makes it durable.
+    private func isCommitted(_ prepared: PreparedChanges, by decider: Store) throws -> Bool? {
+        if decider.isReadOnly, decider.lastReadable == nil { _ = try decider.refresh() }
+        let hasRecord = try EngineError.translated { () throws(EngineError) in
+            try decider.engine.snapshot().value(StoredValue.decision(prepared.decision)) != nil
         }
+        return decider.isReadOnly && !hasRecord ? nil : hasRecord
+    }
+
+    /// Removes commit records of a former process, if all their participants are open and have no prepared part.
+    ///
+    /// A running two-phase commit of this process still needs its commit record, though no store is in doubt. Then a later call removes the records.
+    private func removeCommitRecords(of store: Store) throws {
+        guard store.joint.holdIfFree() else { return }
+        defer { store.joint.release() }
+        try EngineError.translated { () throws(EngineError) in try removeObsoleteCommitRecords(of: store) }
     }
 
     private func removeObsoleteCommitRecords(of store: Store) throws(EngineError) {

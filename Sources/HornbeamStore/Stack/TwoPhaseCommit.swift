@@ -12,6 +12,8 @@ internal import HornbeamModel
 struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
     static let publication = Guarded(())
+    /// Held while interrupted two-phase commits are completed. Taken after the turns of the stores.
+    static let settling = Guarded(())
 
     typealias Part = (slot: StoreSlot, store: Store, changes: ChangeSet)
 

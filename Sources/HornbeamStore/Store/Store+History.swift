@@ -118,12 +118,14 @@ extension Store {
         return true
     }
 
-    /// True if a transaction is a commit of an opening of this store; nil without history. Reads the newest state of all processes.
+    /// True if a transaction is a commit of an opening of this store; nil without a history that goes back to it. Reads the newest state of all
+    /// processes.
     func isCommit(_ number: UInt64, of opening: Store) throws -> Bool? {
         guard history != nil, let writer = opening.history?.writer else { return nil }
-        return try withTurn {
+        return try withTurn { () -> Bool? in
             guard engine.latest.rawValue >= number else { return false }
-            let (reading, _) = try historyReading()
+            let (reading, snapshot) = try historyReading()
+            guard try number > HistoryState.floor(in: snapshot.engineSnapshot) else { return nil }
             var isFound = false
             try reading.forEach(after: number - 1) { record in
                 isFound = record.number == number && record.opening == writer.opening && record.processIdentifier == writer.processIdentifier

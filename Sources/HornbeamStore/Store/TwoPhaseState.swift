@@ -45,6 +45,17 @@ final class TwoPhaseState: Sendable {
         isBusy.store(true, ordering: .sequentiallyConsistent)
     }
 
+    /// Reserves the store if it is free. Returns whether it is reserved.
+    func holdIfFree() -> Bool {
+        let isHeld = state.withLock { state in
+            guard case .free = state.phase else { return false }
+            state.phase = .held
+            return true
+        }
+        if isHeld { isBusy.store(true, ordering: .sequentiallyConsistent) }
+        return isHeld
+    }
+
     func release() {
         isBusy.store(false, ordering: .sequentiallyConsistent)
         state.withLock { $0.phase = .free }
@@ -111,7 +122,11 @@ extension Store {
     /// Begins a transaction when no two-phase commit is running.
     func beginTransaction() throws -> WriteTransaction {
         while true {
-            if !joint.isFree { try joint.waitUntilFree(location) }
+            if !joint.isFree {
+                // Another process may have completed the two-phase commit. This process reads that when it takes the turn.
+                if isShared, joint.prepared != nil { try withTurn {} }
+                try joint.waitUntilFree(location)
+            }
             let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
             if joint.isFree { return transaction }
             transaction.abort()

@@ -11,7 +11,8 @@ extension Command {
             Usage: hornbeam migrate STORE --model NEW [--dry-run] [--backup DIR]
 
             Prints the changes of each entity and their cost, then migrates the store in place. After a crash the store has either the old
-            version or the new one. No other process may have the store open for writing.
+            version or the new one. Other processes may have the store open if they share it (isShared); then they must open it again with the
+            new model.
 
               --model NEW    an .xcdatamodeld or a folder of JSON models: the store is migrated over its versions to the current one (of
                              JSON models the last by name); or an .xcdatamodel, a JSON file, or a store
@@ -42,6 +43,7 @@ extension Command {
         var options = Store.Options()
         options.createIfMissing = false
         options.keepsStoredHistory = true
+        options.isShared = true
         var migration = target.options
         migration.backupDirectory = backup
         migration.progress = { step in line.withLock { $0.update(step.fraction, step.part) } }

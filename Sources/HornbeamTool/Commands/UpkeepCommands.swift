@@ -49,7 +49,7 @@ extension Command {
         help: """
             Usage: hornbeam compact STORE
 
-            Never necessary, because a store limits its size itself. No other process may have the store open for writing.
+            Never necessary, because a store limits its size itself. Other processes may have the store open if they share it (isShared).
             """,
         run: { arguments in
             let path = try arguments.word("the path of the store")

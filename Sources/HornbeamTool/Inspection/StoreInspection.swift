@@ -1,7 +1,7 @@
 import Hornbeam
 import HornbeamStore
 
-/// Opens existing stores with their stored model, read-only by default.
+/// Opens existing stores with their stored model, read-only by default. For writing, processes that share the store may have it open.
 enum StoreInspection {
     /// Opens the store, runs the body, and closes the store.
     static func withStore<R>(_ path: String, forWriting: Bool = false, _ body: (Store) throws -> R) throws -> R {
@@ -14,6 +14,8 @@ enum StoreInspection {
         var options = Store.Options()
         options.createIfMissing = false
         options.readOnly = !forWriting
+        options.isShared = forWriting
+        options.keepsStoredHistory = true
         return try Store.open(.directory(path), model: nil, options: options)
     }
 

@@ -84,6 +84,37 @@ import Testing
         }
     }
 
+    /// The waits for events have no limit, so an event of the other process ends each of them.
+    @Test("news and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
+    func newsAndRequestsArriveByEvents() throws {
+        let folder = TemporaryFolder()
+        let engines = try (0..<2).map { _ in
+            var fileSystem = PosixFileSystem()
+            fileSystem.eventWaitMax = -1
+            return try Engine.open(folder.path + "/s", fileSystem: fileSystem, options: Self.options())
+        }
+        let known = Guarded(TransactionNumber.zero)
+        engines[1].follow { [weak engine = engines[1]] _ throws(EngineError) in
+            let newest = engine?.latest ?? .zero
+            known.withLock { $0 = newest }
+        }
+        let end = ContinuousClock.now + .seconds(600)
+        for _ in 0..<20 {
+            try Self.increment(engines[0])
+            let newest = engines[0].latest
+            while known.withLock({ $0 < newest }), ContinuousClock.now < end { usleep(1000) }
+            #expect(known.withLock { $0 >= newest })
+            // Now the thread of the follower waits, or is about to.
+            usleep(20_000)
+        }
+        // The holder is idle when the other one asks for the turn.
+        for number in 0..<20 {
+            try Self.increment(engines[number % 2])
+            usleep(2000)
+        }
+        for engine in engines { try engine.close() }
+    }
+
     /// While a process keeps the turn for several transactions, its thread that syncs lazy commits did nothing as soon as another process waited.
     @Test func lazyCommitsAreSyncedWhileAnotherProcessWaits() throws {
         let folder = TemporaryFolder()
@@ -108,6 +139,26 @@ import Testing
         #expect(isSynced.withLock { $0 })
         first.releaseTurn()
         for engine in [first, second] { try engine.close() }
+    }
+
+    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync went on without end.
+    @Test func aStoreThatIsGoneAtTheHandOverHasFailed() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let options = Self.options { $0.usesBackgroundThread = false }
+        let first = try Engine.open(path, options: options)
+        let second = try Engine.open(path, options: options)
+        try first.holdTurn()
+        let transaction = try first.begin()
+        try transaction.setValue("a", [1])
+        _ = try transaction.commit(.lazy(maxDelay: .seconds(1000)))
+        #expect(rename(path, folder.path + "/elsewhere") == 0)
+        first.releaseTurn()
+        #expect(#expect(throws: EngineError.self) { try second.begin() }?.code == .durabilityLost)
+        let failure = try #require(first.failure)
+        #expect(failure.code == .durabilityLost)
+        #expect(#expect(throws: EngineError.self) { try first.waitUntilDurable(first.latest) }?.code == .durabilityLost)
+        for engine in [first, second] { #expect(throws: EngineError.self) { try engine.close() } }
     }
 
     @Test(.timeLimit(.minutes(20))) func anEngineIsClosedWhileItsThreadHoldsTheTurn() throws {
@@ -145,6 +196,33 @@ import Testing
         #expect((2..<users / 10).contains(changes.withLock { $0 }))
     }
 
+    /// The time limit ended before the thread could take the free turn.
+    @Test func aFreeTurnIsTakenWithoutATimeLimit() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        try Self.increment(first)
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .zero })
+        try first.close()
+        var attempts = 0
+        while second.latest.rawValue < 2, attempts < 200 {
+            attempts += 1
+            do { try Self.increment(second) } catch let error as EngineError where error.code == .busy {}
+        }
+        #expect(second.latest.rawValue == 2)
+        try second.close()
+    }
+
+    /// The process had the turn and read the commits of others, and its transaction threw `busy`.
+    @Test func readingTheCommitsOfOthersIsNoWaitForThem() throws {
+        let locks = SharedMemoryLocks()
+        let turn = ProcessTurn(locks.join("s") { true }, path: "s", usesThread: true, limit: 1_000_000_000)
+        turn.start(.init(takeOver: { usleep(1_500_000) }, handOver: {}, catchUp: { false }), isHeld: false)
+        try turn.enter()
+        turn.exit()
+        #expect(turn.end() == true)
+    }
+
     @Test func aHolderThatDoesNotHandOverIsNamed() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
@@ -160,6 +238,104 @@ import Testing
         _ = try transaction.commit()
         try first.close()
         try second.close()
+    }
+
+    /// It kept the turn and saw no request.
+    @Test func aProcessWithoutAThreadKeepsNoTurn() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let isRefused = Guarded(true)
+        let mayStart: @Sendable () -> Bool = { isRefused.withLock { !$0 } }
+        let first = try Engine.open(path, options: Self.options { $0.mayStartThread = mayStart })
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .seconds(20) })
+        try Self.increment(second)
+        #expect(#expect(throws: EngineError.self) { try Self.increment(first) }?.code == .inputOutput)
+        isRefused.withLock { $0 = false }
+        try Self.increment(first)
+        try Self.increment(second)
+        let transaction = try first.begin()
+        #expect(try Self.number(transaction) == 3)
+        transaction.abort()
+        for engine in [first, second] { try engine.close() }
+    }
+
+    /// The end of the wait was computed without regard to an overflow, so the longest wait was none.
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func aLimitOfAgesIsAWait(limit: Duration) throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = limit })
+        nonisolated(unsafe) let transaction = try first.begin()  // committed by one thread
+        try transaction.setValue("a", [1])
+        let problems = Guarded<[String]>([])
+        Cores.share(2) { part in
+            do {
+                if part == 1 { return try second.begin().abort() }
+                usleep(50_000)
+                _ = try transaction.commit()
+            } catch { problems.withLock { $0.append("\(error)") } }
+        }
+        #expect(problems.withLock { $0 } == [])
+        for engine in [first, second] { try engine.close() }
+    }
+
+    @Test func theProcessWithTheTurnIsNamed() throws {
+        try Self.preparation.get()
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        try Engine.open(path, options: Self.options()).close()
+        var (begun, ended): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        #expect(pipe(&begun) == 0 && pipe(&ended) == 0)
+        let child = try Fork.start {
+            do {
+                close(ended[1])
+                let engine = try Engine.open(path, options: Self.options())
+                let transaction = try engine.begin()
+                var byte: UInt8 = 0
+                _ = Glibc.write(begun[1], &byte, 1)
+                // Until the parent closes the pipe.
+                _ = Glibc.read(ended[0], &byte, 1)
+                transaction.abort()
+                try engine.close()
+                return 0
+            } catch { return 2 }
+        }
+        close(begun[1])
+        var byte: UInt8 = 0
+        #expect(Glibc.read(begun[0], &byte, 1) == 1)
+        let engine = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(50) })
+        let busy = #expect(throws: EngineError.self) { try engine.begin() }
+        #expect(busy?.code == .busy)
+        #expect(busy?.message == "Process \(child) writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
+        close(ended[1])
+        #expect(Fork.end(child) == 0)
+        try engine.close()
+        for descriptor in [begun[0], ended[0]] { close(descriptor) }
+    }
+
+    @Test("saves that wait together throw busy together, at the limit of the first one")
+    func queuedSavesAreBusyTogether() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .seconds(3) })
+        let turn = try #require(second.sharing?.turn)
+        let transaction = try first.begin()
+        let errors = Guarded<[EngineError.Code?]>([])
+        Cores.share(3) { part in
+            // The first one leads and waits for the turn; the others wait for it.
+            while part > 0, errors.withLock({ $0.isEmpty }), turn.monitor.withLock({ turn.state.waiters }) == 0 { usleep(1000) }
+            do {
+                _ = try second.queue.commit(.full, isShared: true, begin: { try second.begin() }) { transaction in
+                    try transaction.setValue("\(part)", [1])
+                    return nil
+                }
+            } catch { errors.withLock { $0.append((error as? EngineError)?.code) } }
+        }
+        #expect(errors.withLock { $0 } == [.busy, .busy, .busy])
+        #expect(turn.monitor.withLock { turn.state.arrivals } == 1)
+        transaction.abort()
+        for engine in [first, second] { try engine.close() }
     }
 
     @Test func aProcessThatIsKilledFreesTheTurn() throws {

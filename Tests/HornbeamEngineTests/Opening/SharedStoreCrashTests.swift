@@ -53,6 +53,57 @@ import Testing
         #expect(after > 60)
     }
 
+    /// The first engine dies at a call of its opening or of a commit. The second one, which recovers the store, dies at each twelfth call.
+    @Test("an engine dies while it recovers the store after the death of another one", arguments: 0..<4, [25, 45, 80])
+    func deathDuringRecovery(part: Int, first: Int) throws {
+        let oracle = EngineOracle(seed: 13, transactions: 60, options: Self.options)
+        var after = part
+        while true {
+            let disk = SimulatedDisk()
+            let survivor = try SharedStoreTests.open(1, disk, oracle.options)[0]
+            try oracle.commit(to: survivor, through: 4)
+            var acknowledged: UInt64 = 4
+            var dead: [Engine?] = []
+            var died = false
+            for calls in [first, after] {
+                let faults = FaultInjector(disk)
+                faults.add(FaultRule(.fail(.inputOutput), after: calls, isSticky: true))
+                let (engine, newest) = Self.runUntilDeath(oracle, faults)
+                acknowledged = max(acknowledged, newest)
+                engine?.sharing?.turn.lock.release()
+                dead.append(engine)
+                died = faults.firedCount > 0
+            }
+            try Self.goOn(oracle, survivor, disk, acknowledged: acknowledged, "they die after calls \(first) and \(after)")
+            withExtendedLifetime(dead) {}
+            if !died { break }
+            after += 12
+        }
+        #expect(after > 24)
+    }
+
+    /// The process with the failed sync is alive: it hands the turn over without a record.
+    @Test("a sync of one engine fails; the other one goes on", arguments: [FaultRule.Effect.failSyncKeepingNew, .failSyncRevertingToOld])
+    func failedSync(effect: FaultRule.Effect) throws {
+        let oracle = EngineOracle(seed: 17, transactions: 60, options: Self.options)
+        var after = 0
+        while true {
+            let disk = SimulatedDisk()
+            let survivor = try SharedStoreTests.open(1, disk, oracle.options)[0]
+            try oracle.commit(to: survivor, through: 4)
+            let faults = FaultInjector(disk)
+            faults.add(FaultRule(effect, calls: [.sync, .syncDirectory], after: after))
+            let (engine, acknowledged) = Self.runUntilDeath(oracle, faults)
+            try survivor.begin().abort()
+            engine?.sharing?.turn.lock.release()
+            try Self.goOn(oracle, survivor, disk, acknowledged: max(acknowledged, 4), "sync \(after) fails")
+            withExtendedLifetime(engine) {}
+            if faults.firedCount == 0 { break }
+            after += 1
+        }
+        #expect(after > 10)
+    }
+
     /// Opens an engine and commits up to transaction 13. The newest acknowledged transaction.
     private static func runUntilDeath(_ oracle: EngineOracle, _ faults: FaultInjector) -> (engine: Engine?, acknowledged: UInt64) {
         var acknowledged: UInt64 = 0

@@ -63,6 +63,50 @@ import Testing
         #expect(try oracle.digest(old) == oracle.digests[Int(step)], "files that another engine removes stay readable")
     }
 
+    private static func put(_ key: UInt8, _ transaction: WriteTransaction) throws {
+        let index = try transaction.tree(named: "blobs") ?? transaction.createIndex(named: "blobs")
+        try transaction.put([key], [UInt8](repeating: key, count: 5000), in: index)
+    }
+
+    private static func commit(_ key: UInt8, to engine: Engine) throws {
+        let transaction = try engine.begin()
+        try put(key, transaction)
+        _ = try transaction.commit()
+    }
+
+    /// A process makes a page file, aborts, removes the file and dies. The next one gives its file the same number, since no checkpoint has counted it.
+    @Test("a process that has opened a removed file reads the later file with its number", arguments: [false, true])
+    func numbersOfRemovedFiles(isReadOnly: Bool) throws {
+        let disk = SimulatedDisk()
+        let options = Self.sharing(EngineOracle.smallest)
+        let first = try Self.open(1, disk, options)[0]
+        try Self.commit(1, to: first)
+        try first.close()
+        let dying = try Self.open(1, disk, options)[0]
+        let before = try disk.list(EngineOracle.path)
+        let transaction = try dying.begin()
+        try Self.put(2, transaction)
+        let new = try #require(try disk.list(EngineOracle.path).first { !before.contains($0) && $0.hasPrefix("pages-") })
+        let reader = try Self.open(1, disk, isReadOnly ? Self.reading : options)[0]
+        try disk.remove(EngineOracle.path + "/" + new)
+        dying.sharedLock?.release()
+        let next = try Self.open(1, disk, options)[0]
+        try Self.commit(3, to: next)
+        #expect(try disk.list(EngineOracle.path).contains(new))
+        #expect(try reader.refresh())
+        let snapshot = try reader.snapshot()
+        let index = try #require(snapshot.tree(named: "blobs"))
+        #expect(try snapshot.index(index).get([3]) == [UInt8](repeating: 3, count: 5000))
+        for engine in [reader, next] { try engine.close() }
+        withExtendedLifetime((dying, transaction)) {}
+    }
+
+    private static let reading: EngineOptions = {
+        var options = EngineOracle.smallest
+        options.isReadOnly = true
+        return options
+    }()
+
     /// A closure in generic storage is wrapped by each access, so calling it would become slower with each turn.
     @Test func theFollowerIsCalledDirectlyAfterManyTurns() throws {
         let oracle = EngineOracle(transactions: 120, options: Self.sharing(EngineOracle.smallest))
@@ -78,6 +122,47 @@ import Testing
         #expect(found.count == 60)
         #expect(Set(found.dropFirst()).count <= 2, "the depth of the stack does not change")
         for engine in engines { try engine.close() }
+    }
+
+    /// A read of the commits of others can fail after it has published some of them. The next read told the follower only of the later ones.
+    @Test("after a failed read the follower learns of all commits", arguments: 0..<4, [false, true])
+    func failedReadsHideNoCommit(part: Int, takesTurn: Bool) throws {
+        let options = Self.sharing(EngineOracle.smallest) { options in
+            options.checkpointLogBytes = 1 << 20
+            options.attachThreshold = 2000
+        }
+        let oracle = EngineOracle(seed: 5, transactions: 12, bigEvery: 3, options: options)
+        var after = part
+        while true {
+            let disk = SimulatedDisk()
+            let writer = try Self.open(1, disk, options)[0]
+            try oracle.commit(to: writer, through: 4)
+            let faults = FaultInjector(disk)
+            let engine = try Self.open(1, faults, options)[0]
+            let first = engine.latest
+            let told = Guarded<[(after: TransactionNumber, through: TransactionNumber)]>([])
+            engine.follow { [weak engine] (followed) throws(EngineError) in
+                let newest = engine?.latest ?? .zero
+                told.withLock { $0.append((followed.after, newest)) }
+            }
+            try oracle.commit(to: writer, through: 8)
+            faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
+            do { if takesTurn { try engine.begin().abort() } else { _ = try engine.refresh() } } catch {}
+            faults.removeRules()
+            try oracle.commit(to: writer, through: 10)
+            _ = try engine.refresh()
+            var known = first
+            for commits in told.withLock({ $0 }) {
+                #expect(commits.after == known, "call \(after)")
+                known = commits.through
+            }
+            #expect(known == writer.latest, "call \(after)")
+            try oracle.expectContent(engine)
+            for engine in [engine, writer] { try engine.close() }
+            if faults.firedCount == 0 { break }
+            after += 4
+        }
+        #expect(after > 8)
     }
 
     @Test func locksRecordTheProgressOfEachProcess() throws {

@@ -76,6 +76,24 @@ import Testing
         #expect(try !disk.exists("s/" + SpaceReserve.fileName))
     }
 
+    /// A process refused commits after another one had created the reserve again, and accepted them after another one had released it.
+    @Test func aReserveThatIsHandedOverIsSpentOrNotAsItIs() throws {
+        let disk = TightDisk(capacity: 1 << 20)
+        try disk.createDirectory("s")
+        let reserves = (0..<2).map { _ in SpaceReserve(directory: "s", fileSystem: disk, bytes: 1 << 16) }
+        reserves[0].prepare(isUrgent: true)
+        reserves[1].recordExistingFile(try disk.list("s"), isHandedOver: true)
+        #expect(!reserves[1].isSpent)
+        disk.capacity = 1 << 15
+        #expect(reserves[1].release())
+        reserves[0].recordExistingFile(try disk.list("s"), isHandedOver: true)
+        #expect(reserves.map(\.isSpent) == [true, true])
+        disk.capacity = 1 << 20
+        reserves[0].prepare(isUrgent: true)
+        reserves[1].recordExistingFile(try disk.list("s"), isHandedOver: true)
+        #expect(reserves.map(\.isSpent) == [false, false])
+    }
+
     @Test func aFailureThatIsNoFullDiskSpendsNoReserve() throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)

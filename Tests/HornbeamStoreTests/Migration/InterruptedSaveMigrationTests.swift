@@ -26,8 +26,9 @@ import Testing
         return try ManagedObjectModel(definition)
     }
 
-    private static func open(_ name: String, _ disk: SimulatedDisk, _ model: ManagedObjectModel) throws -> Store {
+    private static func open(_ name: String, _ disk: SimulatedDisk, _ model: ManagedObjectModel, isShared: Bool = false) throws -> Store {
         var options = Store.Options()
+        options.isShared = isShared
         options.fileSystem = disk
         options.backgroundCheckpoints = false
         options.poolBytes = 1 << 20
@@ -96,6 +97,31 @@ import Testing
             #expect(try Self.saves(in: store) == 1)
             try store.close()
         }
+    }
+
+    /// The commit record may be in the log and not durable. A process that reads the store beside another one does not see it; the next writer does.
+    @Test(
+        "SAV-11, MIG-1: a save of a process that died is in both stores or in none after a migration beside another process", arguments: 0 ..< 4,
+        [false, true])
+    func migrationBesideAnotherProcess(part: Int, isShared: Bool) throws {
+        var after = part
+        while true {
+            let (disk, survivor, dying, faults) = try SharedStackTests.processes(dyingAfter: after)
+            let (coordinating, participant) = survivor.roles
+            if !isShared { try survivor.stack.stores[participant].close() }
+            try? dying.save(2)
+            dying.die()
+            let migrated = try Self.open(TwoStores.names[participant], disk, Self.next.get(), isShared: isShared)
+            let other = survivor.stack.stores[coordinating]
+            let saves = try other.withTurn { try TwoStores.saves(in: other) }
+            #expect(try Self.saves(in: migrated) == saves, "call \(after)")
+            try migrated.close()
+            if isShared { try survivor.close() } else { try other.close() }
+            withExtendedLifetime(dying) {}
+            if faults.firedCount == 0 { break }
+            after += 4
+        }
+        #expect(after > 8)
     }
 
     @Test("SAV-11, MIG-1: without the store that has the outcome a migration is refused, and the store stays as it was")

@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Two processes. The first one has made save 1; all calls of the file system by the second one fail after some.
-    private static func processes(
+    static func processes(
         dyingAfter calls: Int
     ) throws -> (disk: SimulatedDisk, survivor: TwoStores, dying: TwoStores, faults: FaultInjector) {
         let disk = SimulatedDisk()
@@ -131,9 +131,8 @@ import Testing
         try Store.withTurns(of: process.stack.stores) { try saves(process)[0] }
     }
 
-    @Test("a process whose model is old reads its last state, and its saves are refused", arguments: [false, true])
-    func modelChangesBesideAnotherProcess(hasSnapshot: Bool) throws {
-        let disk = SimulatedDisk()
+    /// Two processes, of which the second one has migrated the store. `beforeMigration` is called with the store of the first one.
+    private static func migrated<R>(on disk: SimulatedDisk, _ beforeMigration: (Store) throws -> R) throws -> (old: Store, new: Store, result: R) {
         func open(_ model: ManagedObjectModel) throws -> Store {
             var options = Store.Options()
             options.isShared = true
@@ -151,8 +150,22 @@ import Testing
             }
         }
         let old = try open(models[0])
-        let snapshot = hasSnapshot ? try old.snapshot() : nil
-        let new = try open(models[1])
+        let result = try beforeMigration(old)
+        return (old, try open(models[1]), result)
+    }
+
+    @Test("a process whose model is old closes the store as the last one, with a checkpoint")
+    func modelIsOldAtTheEnd() throws {
+        let disk = SimulatedDisk()
+        let (old, new, _) = try Self.migrated(on: disk) { _ in }
+        try new.close()
+        try old.close()
+        #expect(try disk.list("s.hornbeam").allSatisfy { $0 == "meta" || $0 == "lock" || $0.hasPrefix("pages-") })
+    }
+
+    @Test("a process whose model is old reads its last state, and its saves are refused", arguments: [false, true])
+    func modelChangesBesideAnotherProcess(hasSnapshot: Bool) throws {
+        let (old, new, snapshot) = try Self.migrated(on: SimulatedDisk()) { store -> StoreSnapshot? in hasSnapshot ? try store.snapshot() : nil }
         let entity = try #require(old.model.entitiesByName["Author"])
         var changes = ChangeSet()
         changes.inserts = [.init(entity: entity, key: 77, values: [])]
@@ -201,6 +214,24 @@ import Testing
         try Self.save(second, "other")
         let stack = StoreStack([StoreStack.Part(second)])
         #expect(try stack.outcome(of: doubt) == .dropped)
+        try second.close()
+    }
+
+    /// The record of the save is gone, and with it the proof that the save is there. The context would write its changes twice.
+    @Test("SAV-8: a save in doubt is not taken for a lost one after its record was purged")
+    func doubtAndAPurge() throws {
+        let faults = FaultInjector(SimulatedDisk())
+        let first = try Self.open(on: faults)
+        try Self.save(first, "a")
+        faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log))
+        let doubt = try #require(#expect(throws: InDoubtSave.self) { try Self.save(first, "kept") })
+        faults.removeRules()
+        try? first.close()
+        let second = try Self.open(on: faults)
+        let stack = StoreStack([StoreStack.Part(second)])
+        #expect(try stack.outcome(of: doubt) == .kept)
+        try second.purgeHistory(through: second.latestTransaction)
+        #expect(try stack.outcome(of: doubt) == .unknown)
         try second.close()
     }
 

@@ -87,5 +87,17 @@ struct TwoStores {
 
     func close() throws { for store in stack.stores { try store.close() } }
 
+    /// The numbers of the store with the commit records and of the other one.
+    var roles: (coordinating: Int, participant: Int) {
+        let identifiers = stack.stores.map(\.identifier.uuidString)
+        return identifiers[0] < identifiers[1] ? (0, 1) : (1, 0)
+    }
+
+    /// The saves in the newest states of both stores.
+    func newestSaves() throws -> [Int] { try Store.withTurns(of: stack.stores) { try stack.stores.map(Self.saves) } }
+
+    /// The operating system releases the locks of a process that dies.
+    func die() { for store in stack.stores { store.engine.sharedLock?.release() } }
+
     struct Torn: Error, CustomStringConvertible { let description: String }
 }

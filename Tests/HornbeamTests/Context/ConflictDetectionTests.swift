@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConflictDetectionTests {
     /// Found with two contexts, each of which read the other's changes: a merging context took the other's save as its base.
     @Test("MOC-26: if another context changed or deleted a watched object, the save is a conflict",
-          arguments: Setting.saved, [true, false])
+          arguments: Setting.saved + Setting.shared, [true, false])
     func watchedObjects(setting: Setting, deletes: Bool) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -14,7 +14,7 @@ import Testing
         try setting.settle(context)
         context.detectConflicts(for: watched)
         mine.salary = 1
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         let theirs = try other.existingObject(Employee.self, with: watched.objectID)
         if deletes { other.delete(theirs) } else { theirs.salary = 7 }
         try other.save()
@@ -23,7 +23,7 @@ import Testing
         #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
     }
 
-    @Test("MOC-26: a watched object with changed members only is compared too", arguments: Setting.saved.filter { !$0.isChild })
+    @Test("MOC-26: a watched object with changed members only is compared too", arguments: (Setting.saved + Setting.shared).filter { !$0.isChild })
     func watchedObjectsWithChangedMembers(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -31,14 +31,14 @@ import Testing
         try setting.settle(context)
         context.detectConflicts(for: watched)
         watched.projects = [project]
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: watched.objectID).salary = 7
         try other.save()
         let error = hornbeamError { try context.save() }
         #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
     }
 
-    @Test("MOC-26: a save succeeds, also a second time, if no other context changed the watched object", arguments: Setting.saved)
+    @Test("MOC-26: a save succeeds, also a second time, if no other context changed the watched object", arguments: Setting.saved + Setting.shared)
     func watchedObjectsThatNobodyChanged(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -47,7 +47,7 @@ import Testing
         for salary in 1...2 {
             context.detectConflicts(for: watched)
             mine.salary = salary
-            let other = stack.newContext()
+            let other = stack.newOtherContext()
             other.employee("another")
             try other.save()
             _ = try context.count(FetchRequest<Employee>())
@@ -56,7 +56,7 @@ import Testing
         #expect(try stack.newContext().existingObject(Employee.self, with: mine.objectID).salary == 2)
     }
 
-    @Test("MOC-26, MOC-19: refreshing a watched object begins the watch anew", arguments: Setting.saved.filter { !$0.isChild })
+    @Test("MOC-26, MOC-19: refreshing a watched object begins the watch anew", arguments: (Setting.saved + Setting.shared).filter { !$0.isChild })
     func refreshingBeginsAnew(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
@@ -64,7 +64,7 @@ import Testing
         try setting.settle(context)
         context.detectConflicts(for: watched)
         mine.salary = 1
-        let other = stack.newContext()
+        let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: watched.objectID).salary = 7
         try other.save()
         #expect(hornbeamError { try context.save() }?.code == .mergeConflict)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("MOC-26: a policy other than error keeps the remote change of a watched object",
-          arguments: Setting.saved.filter { !$0.isChild }, [true, false])
+          arguments: (Setting.saved + Setting.shared).filter { !$0.isChild }, [true, false])
     func policiesLetOthersChangesStand(setting: Setting, deletes: Bool) throws {
         for policy in [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .rollback] {
             let stack = try Company.stack(setting.kind)
@@ -85,7 +85,7 @@ import Testing
             try setting.settle(context)
             context.detectConflicts(for: watched)
             mine.salary = 1
-            let other = stack.newContext()
+            let other = stack.newOtherContext()
             let theirs = try other.existingObject(Employee.self, with: watched.objectID)
             if deletes { other.delete(theirs) } else { theirs.salary = 7 }
             try other.save()

@@ -308,6 +308,8 @@ struct SharedPair {
         }
         let own = PersistentStoreDescription(url: pair.url)
         #expect(hornbeamError { try pair.here.persistentStoreCoordinator.destroyPersistentStore(own) }?.code == .storeInUse)
+        let replacement = PersistentStoreDescription(url: copy)
+        #expect(hornbeamError { try pair.here.persistentStoreCoordinator.replacePersistentStore(own, with: replacement) }?.code == .storeInUse)
         for container in [pair.here, pair.there] {
             _ = try container.persistentStoreCoordinator.refreshReadOnlyStores()
             #expect(try container.newContext().count(FetchRequest<Employee>()) == 1000)
@@ -369,6 +371,89 @@ struct SharedPair {
         #expect(employee.salary == 2)
         #expect(try tracking.history.fetch(after: nil).get().count == before + 1)
         for container in [first, second] { try container.close() }
+    }
+
+    @Test("MOC-12: without history contexts find the changes of another process by comparing their objects")
+    func withoutHistory() throws {
+        let pair = try SharedPair.company { $0.history = nil }
+        let id = try pair.there.performAndWait { context in
+            let employee = context.employee("a", salary: 1)
+            try context.save()
+            return employee.objectID
+        }
+        let coordinator = pair.here.persistentStoreCoordinator
+        _ = try coordinator.refreshReadOnlyStores()
+        let context = pair.here.newContext()
+        let employee = try context.existingObject(Employee.self, with: id)
+        #expect(employee.salary == 1)
+        try pair.there.performAndWait { context in
+            try context.existingObject(Employee.self, with: id).salary = 2
+            context.employee("b")
+            try context.save()
+        }
+        _ = try coordinator.refreshReadOnlyStores()
+        try context.mergeChanges()
+        #expect(employee.salary == 2)
+        #expect(try context.count(FetchRequest<Employee>()) == 2)
+        try pair.close()
+    }
+
+    @Test("MIG-1: beside a process that migrates the store the others show their last state, and refuse saves until they open it again")
+    func migrationBesideOthers() throws {
+        func model(hasTitle: Bool) throws -> ManagedObjectModel {
+            try ManagedObjectModel {
+                Entity("Note") {
+                    Attribute<String?>("text")
+                    if hasTitle { Attribute<String?>("title") }
+                }
+            }
+        }
+        func add(_ context: ManagedObjectContext) throws {
+            try context.insert(entityNamed: "Note").setValue("a", forKey: "text")
+            try context.save()
+        }
+        let notes = FetchRequest<ManagedObject>(entityName: "Note")
+        let pair = try SharedPair(model(hasTitle: false), [])
+        for container in [pair.there, pair.here] { try container.performAndWait(add) }
+        let context = pair.here.newContext()
+        #expect(try context.count(notes) == 2)
+        var description = PersistentStoreDescription(url: pair.url)
+        (description.isShared, description.busyTimeout) = (true, .seconds(300))
+        let migrated = try SharedPair.open([description], model(hasTitle: true), [])
+        try migrated.performAndWait(add)
+        #expect(hornbeamError { try add(context) }?.code == .modelMismatch)
+        #expect(context.hasChanges)
+        context.rollback()
+        #expect(try context.count(notes) == 2)
+        #expect(hornbeamError { _ = try pair.here.persistentStoreCoordinator.refreshReadOnlyStores() }?.code == .modelMismatch)
+        try pair.close()
+        let again = try SharedPair.open([description], model(hasTitle: true), [])
+        #expect(try again.newContext().count(notes) == 3)
+        for container in [migrated, again] { try container.close() }
+    }
+
+    @Test("QGN-5: a newer checkpoint of another process ends the retained generations; contexts that are pinned go on reading")
+    func checkpointEndsRetainedGenerations() throws {
+        let pair = try SharedPair.company { $0.retainedGenerations = 100 }
+        let (id, number) = try pair.here.performAndWait { context in
+            let employee = context.employee("a", salary: 1)
+            try context.save()
+            return (employee.objectID, try pair.here.openStore().latestTransaction)
+        }
+        let coordinator = pair.here.persistentStoreCoordinator
+        let pinned = pair.here.newContext()
+        try pinned.setQueryGeneration(from: coordinator.queryGeneration(at: number))
+        _ = try pair.there.persistentStoreCoordinator.refreshReadOnlyStores()
+        try pair.there.performAndWait { context in
+            try context.existingObject(Employee.self, with: id).salary = 2
+            try context.save()
+        }
+        try pair.there.openStore().checkpoint()
+        _ = try coordinator.refreshReadOnlyStores()
+        #expect(hornbeamError { _ = try coordinator.queryGeneration(at: number) }?.code == .snapshotExpired)
+        #expect(try pinned.existingObject(Employee.self, with: id).salary == 1)
+        #expect(try pair.here.newContext().existingObject(Employee.self, with: id).salary == 2)
+        try pair.close()
     }
 
     @Test("PSC-8: metadata that another process sets again are shown")
