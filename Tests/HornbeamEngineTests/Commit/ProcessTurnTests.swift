@@ -284,8 +284,10 @@ import Testing
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         try Engine.open(path, options: Self.options()).close()
-        var (begun, ended): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
-        #expect(pipe(&begun) == 0 && pipe(&ended) == 0)
+        var begun: [Int32] = [-1, -1]
+        var ended: [Int32] = [-1, -1]
+        #expect(pipe(&begun) == 0)
+        #expect(pipe(&ended) == 0)
         let child = try Fork.start {
             do {
                 close(ended[1])
