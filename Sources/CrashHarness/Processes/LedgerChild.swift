@@ -135,7 +135,8 @@ final class LedgerWork {
             default: try transfer(context)
             }
             if step % 50 == 49 {
-                context.reset()
+                // Every second time the objects of the context show what it has merged.
+                if step % 100 == 99 { context.reset() }
                 if ledger.schema == nil { _ = try Ledger.verify(context, hasLines: ledger.hasTwoStores) }
             }
         }

@@ -30,12 +30,12 @@ extension StoreStack {
         try TwoPhaseCommit.publication.withLock { _ in
             let coordinatingStores = sharedStores.dropLast()
             let before = try coordinatingStores.map { store in
-                if store.lastReadable == nil { _ = try store.refresh() }
+                try store.refreshUnlessSuperseded()
                 return try TwoPhaseCommit.Records(in: store.snapshot())
             }
             var taken: [ObjectIdentifier: StoreSnapshot] = [:]
             for store in sharedStores.reversed() {
-                if store.lastReadable == nil { _ = try store.refresh() }
+                try store.refreshUnlessSuperseded()
                 taken[ObjectIdentifier(store)] = try state(store)
             }
             for (store, records) in zip(coordinatingStores, before) {
@@ -123,6 +123,12 @@ extension TwoPhaseCommit {
 }
 
 extension Store {
+    /// Reads the commits of other processes. A store whose model another process has changed shows its last state.
+    fileprivate func refreshUnlessSuperseded() throws {
+        if lastReadable != nil { return }
+        do { _ = try refresh() } catch where lastReadable != nil { return }
+    }
+
     /// Applies a prepared part in memory, for a store that cannot be written.
     fileprivate func show(_ changes: ChangeSet) throws {
         do {

@@ -140,6 +140,9 @@ package final class Store: Sendable {
     // MARK: Keys
 
     /// The first of `count` consecutive keys for new objects, without a sync. After a crash, keys that no durable save used may be returned again.
+    ///
+    /// In a shared store each block of keys is durable before its first key is returned. Otherwise, if a later sync fails, another process could get keys
+    /// that objects of this process have.
     package func reserveKeys(_ count: Int) throws -> UInt64 {
         precondition(count > 0, "At least one key is reserved.")
         return try keys.withLock { keys in
@@ -156,7 +159,7 @@ package final class Store: Sendable {
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
             let first = try transaction.reserve(block)
-            _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
+            _ = try transaction.commit(isShared ? .full : .lazy(maxDelay: .seconds(1)))
             keys.refill(from: first, count: block)
         }
     }

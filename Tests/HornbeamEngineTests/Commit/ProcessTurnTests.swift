@@ -240,6 +240,23 @@ import Testing
         try second.close()
     }
 
+    @Test("processes take turns after the file `lock` was removed, and make it again")
+    func theLockFileIsRemoved() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let engines = try (0..<2).map { _ in try Engine.open(path, options: Self.options()) }
+        try Self.increment(engines[0])
+        for number in 0..<6 {
+            if number % 2 == 0 { #expect(unlink(path + "/lock") == 0) }
+            try Self.increment(engines[1 - number % 2])
+        }
+        #expect(access(path + "/lock", F_OK) == 0)
+        let transaction = try engines[1].begin()
+        #expect(try Self.number(transaction) == 7)
+        transaction.abort()
+        for engine in engines { try engine.close() }
+    }
+
     /// It kept the turn and saw no request.
     @Test func aProcessWithoutAThreadKeepsNoTurn() throws {
         let folder = TemporaryFolder()
@@ -284,8 +301,10 @@ import Testing
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         try Engine.open(path, options: Self.options()).close()
-        var (begun, ended): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
-        #expect(pipe(&begun) == 0 && pipe(&ended) == 0)
+        var begun: [Int32] = [-1, -1]
+        var ended: [Int32] = [-1, -1]
+        #expect(pipe(&begun) == 0)
+        #expect(pipe(&ended) == 0)
         let child = try Fork.start {
             do {
                 close(ended[1])

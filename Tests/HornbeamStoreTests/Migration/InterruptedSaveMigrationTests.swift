@@ -124,6 +124,28 @@ import Testing
         #expect(after > 8)
     }
 
+    /// The first reading of both stores after the migration threw the error of a save.
+    @Test("a process with the old model of one of its two stores reads the last state of that one and new states of the other")
+    func oldModelOfOneStore() throws {
+        let disk = SimulatedDisk()
+        let old = try TwoStores(on: disk, isShared: true)
+        try old.save(1)
+        let shown = try old.stack.snapshot()
+        let migrated = try Self.open(TwoStores.names[0], disk, Self.next.get(), isShared: true)
+        let other = try TwoStores.open(TwoStores.names[1], disk, isShared: true)
+        let author = try #require(other.model.entitiesByName["Author"])
+        let name = try #require(author.propertiesByName["name"])
+        var changes = ChangeSet()
+        changes.inserts = [.init(entity: author, key: try other.reserveKeys(1), values: [(name, .string("later"))])]
+        _ = try other.save(changes)
+        #expect(try old.stack.stores[1].refresh())
+        let counts = try old.stack.snapshot().parts.map { try $0?.count(FetchDescription(entityName: "Author")) }
+        #expect(counts == [1, 2])
+        withExtendedLifetime(shown) {}
+        for store in [migrated, other] { try store.close() }
+        try old.close()
+    }
+
     @Test("SAV-11, MIG-1: without the store that has the outcome a migration is refused, and the store stays as it was")
     func missingOutcomeIsAnError() throws {
         let disk = try TwoStores.interrupted(isCommitted: true).copy()

@@ -217,6 +217,20 @@ import Testing
         try second.close()
     }
 
+    /// The process had the key before the sync at its hand-over failed. A save of the second object with the key would have ended its process.
+    @Test("two processes never get the same key, also if a sync fails")
+    func keysAfterAFailedSync() throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let (first, second) = (try Self.open(on: faults), try Self.open(on: disk))
+        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
+        let key = try? first.reserveKeys(1)
+        faults.removeRules()
+        #expect(try second.reserveKeys(1) != key)
+        try? first.close()
+        try second.close()
+    }
+
     /// The record of the save is gone, and with it the proof that the save is there. The context would write its changes twice.
     @Test("SAV-8: a save in doubt is not taken for a lost one after its record was purged")
     func doubtAndAPurge() throws {
