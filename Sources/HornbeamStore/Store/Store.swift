@@ -142,7 +142,7 @@ package final class Store: Sendable {
     /// The first of `count` consecutive keys for new objects, without a sync. After a crash, keys that no durable save used may be returned again.
     ///
     /// In a shared store each block of keys is durable before its first key is returned. Otherwise, if a later sync fails, another process could get keys
-    /// that objects of this process have.
+    /// that objects of this process have. `LostKeys` prevents the same within one process.
     package func reserveKeys(_ count: Int) throws -> UInt64 {
         precondition(count > 0, "At least one key is reserved.")
         return try keys.withLock { keys in
@@ -158,7 +158,12 @@ package final class Store: Sendable {
         try requireWritable()
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            let first = try transaction.reserve(block)
+            var first = try transaction.reserve(block)
+            let lostEnd = LostKeys.end(in: identifier)
+            if first < lostEnd {
+                _ = try transaction.reserve(Int(lostEnd - first))
+                first = lostEnd
+            }
             _ = try transaction.commit(isShared ? .full : .lazy(maxDelay: .seconds(1)))
             keys.refill(from: first, count: block)
         }
@@ -231,28 +236,12 @@ package final class Store: Sendable {
         // The migration goes on with the engine after its stage.
         if options.stage != nil { return }
         if let backing { try backing.call { try $0.close() } }
-        try EngineError.translated { () throws(EngineError) in try engine.close() }
-    }
-}
-
-/// Keys that were reserved from the engine's sequence in one block and are not used yet.
-struct KeyReserve {
-    private var next: UInt64 = 0
-    private var end: UInt64 = 0
-    /// The size of the next block. It doubles, so that many objects need few commits and few objects waste few keys.
-    private(set) var nextBlock = 64
-
-    mutating func take(_ count: Int) -> UInt64? {
-        guard end - next >= UInt64(count) else { return nil }
-        defer { next += UInt64(count) }
-        return next
-    }
-
-    mutating func refill(from first: UInt64, count: Int) {
-        // The remaining keys of the old block are not used, because keys may have gaps.
-        next = first
-        end = first + UInt64(count)
-        nextBlock = min(nextBlock * 2, 16_384)
+        try EngineError.translated { () throws(EngineError) in
+            do throws(EngineError) { try engine.close() } catch {
+                LostKeys.extend(to: keys.withLock { $0.end }, in: identifier)
+                throw error
+            }
+        }
     }
 }
 

@@ -231,6 +231,21 @@ import Testing
         try second.close()
     }
 
+    @Test("a store that is opened again after a failed sync gives no key twice")
+    func keysOfTheNextOpening() throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let store = try Self.open(on: faults, isShared: false)
+        let key = try store.reserveKeys(1)
+        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
+        #expect(throws: HornbeamError.self) { try store.checkpoint() }
+        try? store.close()
+        faults.removeRules()
+        let next = try Self.open(on: disk, isShared: false)
+        #expect(try next.reserveKeys(1) > key)
+        try next.close()
+    }
+
     /// The record of the save is gone, and with it the proof that the save is there. The context would write its changes twice.
     @Test("SAV-8: a save in doubt is not taken for a lost one after its record was purged")
     func doubtAndAPurge() throws {
