@@ -72,12 +72,12 @@ package final class PageFiles: Sendable {
     ///
     /// New files get numbers above those of all existing files, which another process may have made.
     ///
-    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change. The files from the number `fresh` on are
-    /// opened again: after the death of a process, the next one does not know the numbers of files that the dead one made and removed after the
-    /// checkpoint, and may use them again.
-    package func openAllFiles(_ listing: [String]? = nil, againFrom fresh: PageFileNumber = .last) throws(EngineError) {
+    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change. The files from the number `first` on are
+    /// opened again: after the death of a process, the next one does not know the numbers of files that the former one made and removed after
+    /// the checkpoint, and may use them again.
+    package func openAllFiles(_ listing: [String]? = nil, againFrom first: PageFileNumber = .last) throws(EngineError) {
         let numbers = try fileSystem.list(directory, known: listing).compactMap(PageFileNumber.init(fileName:))
-        for number in numbers { if number < fresh { _ = try handle(number) } else { try openAgain(number) } }
+        for number in numbers { if number < first { _ = try handle(number) } else { try openAgain(number) } }
         guard let highest = numbers.max() else { return }
         state.withLock { $0.nextFile = max($0.nextFile, highest.next) }
     }

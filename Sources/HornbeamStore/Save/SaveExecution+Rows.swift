@@ -89,7 +89,7 @@ extension SaveExecution {
         (oldEntries, newEntries) = (prepared.oldEntries, prepared.newEntries)
         try exchangeEntries(of: update.reference)
         try transaction.put(prepared.row, key: update.key, in: update.table.tree)
-        buffers.give(prepared.row, of: update.table)
+        buffers.recycle(prepared.row, of: update.table)
         try moveMemberships(update, update.values, prepared.oldOwners)
         note(update.reference, mask: update.mask)
     }
