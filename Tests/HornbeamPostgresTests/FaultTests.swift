@@ -43,7 +43,7 @@ import Testing
         try container.close()
     }
 
-    @Test("a store that was destroyed and made again while this process had no connection is not taken for the old one")
+    @Test("a store that was destroyed and made again while this process had no connection is refused")
     func storesThatWereMadeAgain() throws {
         let schema = PostgresServer.freshSchema()
         let application = "old-\(schema.suffix(8))"

@@ -85,8 +85,8 @@ import Testing
     }
 
     /// The waits for events have no limit, so an event of the other process ends each of them.
-    @Test("news and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
-    func newsAndRequestsArriveByEvents() throws {
+    @Test("commits and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
+    func commitsAndRequestsArriveByEvents() throws {
         let folder = TemporaryFolder()
         let engines = try (0..<2).map { _ in
             var fileSystem = PosixFileSystem()
@@ -141,8 +141,8 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
-    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync went on without end.
-    @Test func aStoreThatIsGoneAtTheHandOverHasFailed() throws {
+    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync waited for ever.
+    @Test func aStoreWhoseFolderIsMovedBeforeTheHandOverFails() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let options = Self.options { $0.usesBackgroundThread = false }
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// The time limit ended before the thread could take the free turn.
-    @Test func aFreeTurnIsTakenWithoutATimeLimit() throws {
+    @Test func aFreeTurnIsTakenWithATimeLimitOfZero() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let first = try Engine.open(path, options: Self.options())
@@ -214,7 +214,7 @@ import Testing
     }
 
     /// The process had the turn and read the commits of others, and its transaction threw `busy`.
-    @Test func readingTheCommitsOfOthersIsNoWaitForThem() throws {
+    @Test func theTimeLimitDoesNotIncludeReadingTheCommitsOfOthers() throws {
         let locks = SharedMemoryLocks()
         let turn = ProcessTurn(locks.join("s") { true }, path: "s", usesThread: true, limit: 1_000_000_000)
         turn.start(.init(takeOver: { usleep(1_500_000) }, handOver: {}, catchUp: { false }), isHeld: false)
@@ -257,7 +257,7 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
-    /// It kept the turn and saw no request.
+    /// The process kept the turn and did not see the requests of others.
     @Test func aProcessWithoutAThreadKeepsNoTurn() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
@@ -276,8 +276,8 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
-    /// The end of the wait was computed without regard to an overflow, so the longest wait was none.
-    @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func aLimitOfAgesIsAWait(limit: Duration) throws {
+    /// The computation of the end of the wait overflowed, so the longest limit ended at once.
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func theLongestLimitsDoNotEndAtOnce(limit: Duration) throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let first = try Engine.open(path, options: Self.options())

@@ -322,7 +322,7 @@ struct SharedPair {
     }
 
     /// The store of this process is closed while it keeps the turn.
-    @Test("PSC-14: a shared store is moved, and another process goes on with the old one", .timeLimit(.minutes(20)))
+    @Test("PSC-14: a shared store is moved, and another process continues with the old one", .timeLimit(.minutes(20)))
     func moving() throws {
         let pair = try SharedPair.company()
         try pair.here.performAndWait { context in
@@ -432,7 +432,7 @@ struct SharedPair {
         for container in [migrated, again] { try container.close() }
     }
 
-    @Test("QGN-5: a newer checkpoint of another process ends the retained generations; contexts that are pinned go on reading")
+    @Test("QGN-5: a newer checkpoint of another process ends the retained generations; pinned contexts still read")
     func checkpointEndsRetainedGenerations() throws {
         let pair = try SharedPair.company { $0.retainedGenerations = 100 }
         let (id, number) = try pair.here.performAndWait { context in
