@@ -65,6 +65,11 @@ final class GroupAccumulator: RowFeed {
 
     func accept(_ rows: RowBatch, _ table: EntityTable) throws(EngineError) {
         let plan = plan(of: table)
+        if case .rows(let scattered) = rows {
+            // The cache misses of different rows overlap.
+            for row in scattered { row.prefetchCells(plan.cells) }
+            for row in scattered { row.prefetchTexts(plan.texts) }
+        }
         try reader.prepare(rows, expecting: 0, plan.prepared)
         let isOneGroup = program.grouping.isEmpty
         let slots = isOneGroup ? [] : try self.slots(of: rows, plan, table)
