@@ -54,7 +54,7 @@ struct Options {
           --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler;
                            STEP shapes (or shapes@OPERATION): what an operation takes with 0, 100 and 10,000 pending changes;
                            STEP import, import-file or import-again: imports of new rows, of a file's, of unchanged rows;
-                           STEP P1 to P7: the work with a PostgreSQL server;
+                           STEP P1 to P7 (or STEP@libpq): the work with a PostgreSQL server;
                            STEP tails: how long durable commits take at worst beside checkpoints and cleaning
         """
 

@@ -7,17 +7,21 @@ final class GraphArticles: ArticleStore {
     private var container: PersistentContainer
     private let server: String
     private let schema: String
+    private let keepsHistory: Bool
 
-    init(_ server: String, schema: String) throws {
-        (self.server, self.schema) = (server, schema)
-        container = try Self.open(server, schema)
+    /// - Parameter keepsHistory: The rival has no history, so it is on only in the rows that name it.
+    init(_ server: String, schema: String, keepsHistory: Bool = false) throws {
+        (self.server, self.schema, self.keepsHistory) = (server, schema, keepsHistory)
+        container = try Self.open(server, schema, keepsHistory)
     }
 
-    private static func open(_ server: String, _ schema: String) throws -> PersistentContainer {
+    private static func open(_ server: String, _ schema: String, _ keepsHistory: Bool) throws -> PersistentContainer {
         let container = try PersistentContainer(
             name: "Articles", model: ManagedObjectModel(for: Article.self, Writer.self, Remark.self),
             classes: [Article.self, Writer.self, Remark.self])
-        container.persistentStoreDescriptions = [.postgres(server, schema: schema)]
+        var description = PersistentStoreDescription.postgres(server, schema: schema)
+        if !keepsHistory { description.history = nil }
+        container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()
         return container
     }
@@ -25,7 +29,7 @@ final class GraphArticles: ArticleStore {
     /// Forgets the rows that were read.
     func reopen() throws {
         try container.close()
-        container = try Self.open(server, schema)
+        container = try Self.open(server, schema, keepsHistory)
     }
 
     /// Adds articles with their writers and remarks: a writer for 20 articles, two remarks for each.

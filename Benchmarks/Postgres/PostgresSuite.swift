@@ -11,7 +11,9 @@ struct PostgresSuite {
     static let rows = [
         Row(id: "P1", title: "save of one object", unit: "ms", goal: .atMost(1.3, .libpq)),
         Row(id: "P1a", title: "… without waiting for the disk", unit: "ms"),
+        Row(id: "P1h", title: "… with history", unit: "ms"),
         Row(id: "P2", title: "save of 1,000 objects", unit: "ms", goal: .atMost(1.3, .libpq)),
+        Row(id: "P2h", title: "… with history", unit: "ms"),
         Row(id: "P3", title: "fetch of 10,000 objects that the process has not read before, all attributes", unit: "ms", goal: .atMost(1.3, .libpq)),
         Row(id: "P3w", title: "… that the process has read before", unit: "ms", goal: .atMost(1.3, .libpq)),
         Row(id: "P4", title: "count with two conditions, 100,000 objects", unit: "ms", goal: .atMost(1.1, .libpq)),
@@ -59,34 +61,47 @@ struct PostgresSuite {
             ]
             try save(relaxed, "relaxed", ["P1a"], &results)
             for store in relaxed { try store.1.close() }
+            let recording = try GraphArticles(server, schema: schema + " history", keepsHistory: true)
+            try recording.fill(1_000)
+            try save([(.hornbeam, recording)], "recorded", ["P1h", "P2h"], &results)
+            try recording.close()
+            try admin.run("DROP SCHEMA \"\(schema) history\" CASCADE")
             try saveTogether(schema, &results)
             try admin.run("DROP SCHEMA \"\(schema)\" CASCADE")
         }
     }
 
-    /// Runs the step of a row for eight seconds, for a profiler: P1, P2, P3, P3w …
+    /// Runs the step of a row for eight seconds, for a profiler: P1, P1h, P2, P3, P3w …, or P1@libpq.
     func profile(_ step: String) throws {
+        let words = step.split(separator: "@").map(String.init)
         let schema = "profile \(ProcessInfo.processInfo.processIdentifier)"
-        let graph = try GraphArticles(server, schema: schema)
+        let graph = try GraphArticles(server, schema: schema, keepsHistory: words[0].hasSuffix("h"))
         try graph.fill(count)
-        let end = now() + 8
+        try LibpqConnection(server).run("VACUUM ANALYZE")
+        let store: any ArticleStore = words.count > 1 ? try LibpqArticles(server, schema: schema) : graph
+        let (start, end) = (processTime(), now() + 8)
         var durations: [Double] = []
         while now() < end {
-            if step == "P3" { try graph.reopen() }
-            durations.append(try timed { try run(step, durations.count, graph) }.seconds)
+            if ["P3", "P6"].contains(step) {
+                try graph.reopen()
+                _ = try graph.page(durations.count)
+            }
+            if step == "P6c" { _ = try graph.fetch(before: Self.year) }
+            durations.append(try timed { try run(words[0], durations.count, store) }.seconds)
         }
-        note("\(step): \((percentile(durations.sorted(), 0.5) * 1e3).short) ms")
+        let figures = "median \((percentile(durations.sorted(), 0.5) * 1e3).short) ms, minimum \((durations.min()! * 1e3).short) ms"
+        note("\(step): \(figures), \(((processTime() - start) * 1e3 / Double(durations.count)).short) ms of processor time")
         try graph.close()
         try LibpqConnection(server).run("DROP SCHEMA \"\(schema)\" CASCADE")
     }
 
-    private func run(_ step: String, _ number: Int, _ graph: GraphArticles) throws {
+    private func run(_ step: String, _ number: Int, _ graph: any ArticleStore) throws {
         switch step {
-        case "P1": try graph.saveOne(ArticleValues("profile", number))
-        case "P2": try graph.save((0 ..< 1_000).map { ArticleValues("profile \(number)", $0) })
+        case "P1", "P1h": try graph.saveOne(ArticleValues("profile", number))
+        case "P2", "P2h": try graph.save((0 ..< 1_000).map { ArticleValues("profile \(number)", $0) })
         case "P4": _ = try graph.count("subject 7", rating: 9.5)
         case "P5": _ = try graph.group()
-        case "P6": _ = try graph.add(words: 1, before: Self.year)
+        case "P6", "P6c": _ = try graph.add(words: 1, before: Self.year)
         case "P7": _ = try graph.page(number % 100)
         default: _ = try graph.fetch(before: Self.year)
         }

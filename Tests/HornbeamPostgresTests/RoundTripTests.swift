@@ -44,6 +44,37 @@ import Testing
         #expect(proxy.roundTripCount - before <= 3)
     }
 
+    @Test func aBatchUpdateReadsNoRows() throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try PostgresServer.container(schema).newContext()
+        for number in 0 ..< 30 {
+            let author = try writer.insert(entityNamed: "Author")
+            try author.setValue(.string("a \(number)"), forKey: "name")
+            try author.setValue(.int(Int64(1900 + number)), forKey: "born")
+        }
+        try writer.save()
+        let (proxy, container) = try proxied(schema, pollInterval: .seconds(600))
+        let context = container.newContext()
+        let request = FetchRequest<ManagedObject>(
+            entityName: "Author", predicate: try FetchPredicate(format: "born < 1910"), sortedBy: [FetchSort("born")])
+        let held = try context.fetch(request)
+        #expect(try held.map { try $0.value(forKey: "born") } == (1900 ..< 1910).map { .int($0) })
+        let before = proxy.roundTripCount
+        var update = BatchUpdateRequest(entityName: "Author", predicate: try FetchPredicate(format: "born < 1920"))
+        update.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1000")
+        update.resultType = .count
+        #expect(try container.newContext().execute(update).count == 20)
+        try context.mergeChanges()
+        // Ten of the rows are cached.
+        #expect(try held.map { try $0.value(forKey: "born") } == (2900 ..< 2910).map { .int($0) })
+        #expect(proxy.roundTripCount - before == 1)
+        // The cached rows have the versions of the server.
+        try held[0].setValue(.int(1), forKey: "born")
+        try context.save()
+        let expected = try writer.fetch(FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("born")])).map { try $0.value(forKey: "born") }
+        #expect(expected.first == 1 && expected.suffix(19).first == 2901)
+    }
+
     @Test func aSaveOfNewObjectsTakesOneRoundTrip() throws {
         // The thread that receives notifications makes round trips of its own, so there is none: the table of saves is not read meanwhile.
         let (proxy, container) = try proxied(PostgresServer.freshSchema(), pollInterval: .seconds(600))

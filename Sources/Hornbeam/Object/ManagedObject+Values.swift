@@ -27,6 +27,7 @@ extension ManagedObject {
         guard isReadable, !property.isTransient else { return .null }
         fireIfNeeded()
         if let row = record?.frozenRow { return row.values[property.index] }
+        if let value = cellValue(of: property) { return value }
         do {
             var place = hint
             let value = try scope.readingSnapshot().value(of: property, scope.entity, key, &place)
@@ -37,6 +38,18 @@ extension ManagedObject {
             markFailed(error)
         }
         return .null
+    }
+
+    /// The value in the cell of a located row, for the most common types; nil if `StoreSnapshot.value` must read it.
+    private final func cellValue(of property: PropertyDescription) -> PropertyValue? {
+        guard let cells = scope.cells else { return nil }
+        return switch property.attributeType {
+        case .string: cells.plainString(property.index, hint).map { .string($0) }
+        case .integer16, .integer32, .integer64: cells.plainInteger(property.index, hint).map { .int($0) }
+        case .boolean: cells.plainInteger(property.index, hint).map { .bool($0 != 0) }
+        case .double: cells.plainDouble(property.index, hint).map { .double($0) }
+        default: nil
+        }
     }
 
     /// False for objects without a readable row: new ones, detached ones, and those whose row is deleted or unreadable.
@@ -110,7 +123,7 @@ extension ManagedObject {
         if let row = record?.frozenRow { return row.version }
         do {
             var place = hint
-            let version = try scope.readingSnapshot().withRow(scope.entity, key, &place) { $0.version }
+            let version = try scope.readingCells().version(key, &place)
             hint = place
             if let version { return version }
             markRowMissing()

@@ -11,6 +11,8 @@ struct ChangeSetBuilder {
     /// The new objects with their permanent references.
     var newKeys: [(ManagedObject, ObjectReference)] = []
     var deleted: [ManagedObject] = []
+    /// True if the notification with the IDs of the changed objects is posted after the save.
+    let namesChanges = RequestedName.didSaveObjectIDs.isRequested
     private var updatedIDs: Set<ManagedObjectID> = []
 
     /// - Parameter stack: The current store stack.
@@ -85,7 +87,7 @@ struct ChangeSetBuilder {
             let property = object.scope.properties[index]
             return try storedValue(of: property, object, record).map { (property, $0) }
         }
-        updatedIDs.insert(object.objectID)
+        if namesChanges { updatedIDs.insert(object.objectID) }
         if !values.isEmpty {
             changes[object.scope.slot].updates.append(
                 .init(

@@ -121,7 +121,7 @@ extension ManagedObjectContext {
     /// The steps after the save is durable (SAV-12).
     private func finish(_ draft: ChangeSetBuilder, _ commitResult: StackCommitResult) throws {
         let saved = tracker.objects.all
-        let changes = RequestedName.didSaveObjectIDs.isRequested ? draft.notificationChanges(in: commitResult.transaction) : nil
+        let changes = draft.namesChanges ? draft.notificationChanges(in: commitResult.transaction) : nil
         tracker.noteEdit()
         adoptKeys(of: draft)
         for object in draft.deleted { copyDeletedRow(object) }

@@ -31,7 +31,7 @@ import Synchronization
         retired.reserveCapacity(NodeLedger.fewNodes)
     }
 
-    private static let fewNodes = 8
+    private static let fewNodes = 16
 
     deinit { unsafe scratchPage?.base.deallocate() }
 

@@ -81,6 +81,7 @@ extension TreeEditor {
             try startLeaf(after: leaf, key, row)
             return true
         }
+        if slot < leaf.count, leaf.layout === layout, leaf.insert(at: slot, key: key, row) { return true }
         var slots = order(leaf)
         slots.insert(Self.newRow, at: slot)
         try rebuild(leaf, slots, key, row)

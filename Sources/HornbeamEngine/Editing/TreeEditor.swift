@@ -439,8 +439,7 @@ extension SlottedNode {
 
     /// The index at which to split the node so that both sides, with a new entry at `index`, have about the same size. No side is empty.
     func bestCut(for index: Int, entry: Int) -> (cut: Int, goesLeft: Bool) {
-        var total = entry
-        for i in 0..<count { total += bytes(of: i) }
+        let total = entry + count * entrySize + page.limit - page.heapStart - page.heapGarbage - page.prefixLength
         var left = 0
         var best = (cut: 1, goesLeft: index == 0, worse: Int.max)
         for position in 0...count {
@@ -449,6 +448,8 @@ extension SlottedNode {
                 left += position - 1 == index ? entry : bytes(of: position - 1 < index ? position - 1 : position - 2)
                 let worse = max(left, total - left)
                 if worse < best.worse { best = (index < position ? position - 1 : position, index < position, worse) }
+                // From here on, the left side only becomes larger than the right one.
+                if left >= total - left { break }
             }
         }
         return (best.cut, best.goesLeft)

@@ -183,6 +183,39 @@ struct TableLeaf {
         return true
     }
 
+    /// Inserts a row before the row at `slot`. False if there is no room, if the leaf stores no keys, or if the row would be the first one, since all keys are
+    /// stored as differences to it.
+    func insert(at slot: Int, key: UInt64, _ row: RowBuffer) -> Bool {
+        let count = count
+        guard slot > 0, keyWidth > 0, count < capacity, page.heapStart - arraysEnd >= row.variableBytes else { return false }
+        assert(slot < count && self.key(slot - 1) < key && key < self.key(slot), "The keys of a leaf ascend.")
+        page.move(from: Page.headerSize + keyWidth * slot, to: Page.headerSize + keyWidth * (slot + 1), count: keyWidth * (count - slot))
+        for bitmap in 0 ..< layout.bitmapCount { makeRoom(inBitmap: bitmap, at: slot) }
+        for i in layout.columns.indices where column(i).valueBitmap < 0 {
+            page.move(from: cellOffset(column(i), slot), to: cellOffset(column(i), slot + 1), count: (count - slot) * Int(column(i).width))
+        }
+        storeKey(key, at: slot)
+        page.count = count + 1
+        for i in layout.columns.indices { writeCell(i, slot, row) }
+        assert(self.key(slot) == key, "A key fits the key width of its leaf.")
+        assert(page.heapStart >= arraysEnd, "The arrays and the heap of a leaf do not overlap.")
+        return true
+    }
+
+    /// Moves the bits from `slot` on by one.
+    private func makeRoom(inBitmap bitmap: Int, at slot: Int) {
+        let start = bitmapsStart + bitmapBytes * bitmap
+        let first = start + slot >> 6 * 8
+        var offset = start + count >> 6 * 8
+        while offset > first {
+            page.store(page.load(offset, as: UInt64.self) << 1 | page.load(offset - 8, as: UInt64.self) >> 63, at: offset)
+            offset -= 8
+        }
+        let word: UInt64 = page.load(first)
+        let below: UInt64 = 1 << UInt64(slot & 63) - 1
+        page.store(word & below | (word & ~below) << 1, at: first)
+    }
+
     /// Writes a cell. `room` is the heap that a variable cell may reuse: the bytes of the cell that it replaces.
     private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer, reusing room: (start: Int, length: Int) = (0, 0)) {
         let column = column(i)

@@ -4,7 +4,6 @@
 // A location is valid if it is of this version and its frame still has the same generation (TableView.leaf). If the frame's header is cached
 // (CachedLeafHeader), the page's header is not read, so the first cache miss is that of the cells.
 
-internal import CSystem
 import Glibc
 import Synchronization
 
@@ -71,18 +70,19 @@ import Synchronization
         return isThere
     }
 
-    /// Finds the row of a key and calls `body` with it; false if there is no row. Sets the location. Most rows are found by the leaf hint cache, without
-    /// a descent.
+    /// Finds the row of a key and calls `body` with it; false if there is no row. Sets the location, which may be that of another row: near keys are
+    /// often in the same leaf. Most rows are found there or by the leaf hint cache, without a descent.
     package func readRow(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
     ) throws(EngineError) -> Bool {
         let epoch = unsafe pool._withUnsafeGuaranteedRef { $0.epochs.enter() }
         defer { unsafe pool._withUnsafeGuaranteedRef { $0.epochs.leave(epoch) } }
-        if !view.root.isExpired, let row = unsafe pool._withUnsafeGuaranteedRef({ hintedRow($0, key) }) {
+        if !view.root.isExpired, let row = unsafe pool._withUnsafeGuaranteedRef({ row($0, key, beside: location) ?? hintedRow($0, key) }) {
             location = row.leaf.location(row.slot)
             try body(row)
             return true
         }
+        location = RowLocation()
         guard try find(key, at: &location) else { return false }
         try view.readRow(key, at: &location, body)
         return true
@@ -100,7 +100,11 @@ import Synchronization
             for place in start..<end {
                 let key = keys[place]
                 let index = place - keys.startIndex
-                if !isExpired, unsafe pool._withUnsafeGuaranteedRef({ find($0, hintedFor: key, at: &locations[index]) }) { continue }
+                if !isExpired {
+                    let other = index == 0 ? RowLocation() : locations[index - 1]
+                    if unsafe pool._withUnsafeGuaranteedRef({ find($0, key, beside: other, at: &locations[index]) }) { continue }
+                    if unsafe pool._withUnsafeGuaranteedRef({ find($0, hintedFor: key, at: &locations[index]) }) { continue }
+                }
                 _ = try find(key, at: &locations[index])
             }
             start = end
@@ -132,6 +136,18 @@ import Synchronization
             return false
         }
         return find(pool, other, key, at: &location)
+    }
+
+    /// Finds a key in the leaf of another row.
+    @inline(__always)
+    private func find(_ pool: FramePool, _ key: UInt64, beside other: RowLocation, at location: inout RowLocation) -> Bool {
+        isIn(pool, other) && find(pool, other.frame, key, at: &location)
+    }
+
+    /// True if the location is of this version and its frame still has the same leaf.
+    @inline(__always)
+    private func isIn(_ pool: FramePool, _ location: RowLocation) -> Bool {
+        isFromThisVersion(location) && pool.generation(location.frame) == location.generation
     }
 
     /// Finds a key in a leaf of consecutive keys with a cached header. False if there is no such header or the leaf lacks the key.
@@ -307,7 +323,18 @@ import Synchronization
     /// The row of a key in the leaf that the leaf hint cache names; nil if a walk is necessary.
     @inline(__always)
     private func hintedRow(_ pool: FramePool, _ key: UInt64) -> RowView? {
-        guard let frame = leaves.frame(near: key, pool), let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key) else { return nil }
+        leaves.frame(near: key, pool).flatMap { row(pool, key, in: $0) }
+    }
+
+    /// The row of a key in the leaf of another row; nil if it is not there.
+    @inline(__always)
+    private func row(_ pool: FramePool, _ key: UInt64, beside other: RowLocation) -> RowView? {
+        isIn(pool, other) ? row(pool, key, in: other.frame) : nil
+    }
+
+    @inline(__always)
+    private func row(_ pool: FramePool, _ key: UInt64, in frame: UInt32) -> RowView? {
+        guard let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key) else { return nil }
         return leaf(pool, frame, cachedHeader)?.row(slot)
     }
 
@@ -412,89 +439,5 @@ extension TreeRoot {
             level -= 1
         }
         return frame
-    }
-}
-
-extension LeafView {
-    /// Prefetches some cells of a row together, so that their cache misses overlap.
-    @inline(__always)
-    fileprivate func touchAhead(_ slot: Int, _ wanted: UInt64) {
-        var rest = wanted
-        while rest != 0 {
-            let c = unsafe columns[rest.trailingZeroBitCount]
-            rest &= rest &- 1
-            guard !c.isAbsent else { continue }
-            if c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0 {
-                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3))
-            }
-            if c.valueBitmap >= 0 {
-                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.valueBitmap) + slot >> 3))
-            } else {
-                unsafe fetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
-            }
-        }
-    }
-}
-
-extension RowView {
-    /// The distance, in rows, between a read cell and the prefetched cell. It is long enough for the memory access.
-    private static let rowsAhead = 8
-
-    /// Prefetches the cell of a later row. Callers change reference counts between two reads, which waits for all outstanding loads. So without
-    /// prefetching, the cache misses of different rows would not overlap.
-    @inline(__always)
-    fileprivate func fetchNeighbour(_ column: Int) {
-        let next = slot + RowView.rowsAhead
-        let c = unsafe leaf.columns[column]
-        guard next < leaf.count, !c.isAbsent, c.valueBitmap < 0 else { return }
-        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + next * Int(c.width)
-        guard c.kind == ColumnKind.bytes.rawValue else { return unsafe fetch_line(leaf.page.base + offset) }
-        unsafe fetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
-    }
-
-    @inline(__always)
-    fileprivate func touchTexts(_ columns: UInt64) {
-        var rest = columns
-        while rest != 0 {
-            touchText(rest.trailingZeroBitCount)
-            rest &= rest &- 1
-        }
-    }
-
-    /// Prefetches the first and the last cache line of a text, unless it is a blob.
-    @inline(__always)
-    fileprivate func touchText(_ column: Int) {
-        guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }
-        unsafe fetch_line(start)
-        unsafe fetch_line(start + max(bytes.count - 1, 0))
-    }
-
-    /// True if the cell has these bytes; false also for a blob.
-    @inline(__always)
-    fileprivate func isText(_ column: Int, _ text: UnsafeRawBufferPointer) -> Bool {
-        guard !isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, slot), bytes.count == text.count else { return false }
-        guard let start = text.baseAddress else { return true }
-        return unsafe memcmp(bytes.baseAddress!, start, text.count) == 0
-    }
-
-    @inline(__always)
-    fileprivate func textCell(_ column: Int) throws(EngineError) -> TextCell {
-        isNull(column) ? .null : .text(try string(column))
-    }
-
-    @inline(__always)
-    fileprivate func fixedCell(_ column: Int) -> FixedCell {
-        if isNull(column) { return FixedCell(.null) }
-        let c = unsafe leaf.columns[column]
-        if c.valueBitmap >= 0 || c.kind == ColumnKind.bit.rawValue { return FixedCell(.value, bit(column) ? 1 : 0) }
-        if c.isAbsent { return FixedCell(.value, fixedFill(column)) }
-        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * Int(c.width)
-        let bits: UInt64 = switch c.width {
-        case 8: leaf.page.load(offset, as: UInt64.self)
-        case 4: UInt64(leaf.page.load(offset, as: UInt32.self))
-        case 2: UInt64(leaf.page.load(offset, as: UInt16.self))
-        default: UInt64(leaf.page.load(offset, as: UInt8.self))
-        }
-        return FixedCell(.value, bits)
     }
 }

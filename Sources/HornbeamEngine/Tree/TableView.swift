@@ -101,10 +101,21 @@ package struct TableView: Sendable {
     package func forEachRow(
         _ keys: [UInt64], _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
     ) throws(EngineError) {
+        try forEachRow(keys, body) { () throws(EngineError) in }
+    }
+
+    /// The same. Calls `endOfPart` after the rows of some leaves; the rows since the last call are still valid then.
+    package func forEachRow(
+        _ keys: [UInt64], _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool, endOfPart: () throws(EngineError) -> Void
+    ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         var next = 0
         while next < keys.count {
-            next = try root.reading { () throws(EngineError) in try rowsOfSomeLeaves(keys, from: next, body) }
+            next = try root.reading { () throws(EngineError) in
+                let following = try rowsOfSomeLeaves(keys, from: next, body)
+                try endOfPart()
+                return following
+            }
         }
     }
 

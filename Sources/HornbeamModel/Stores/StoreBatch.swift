@@ -50,12 +50,16 @@ public struct StoreBatch: Sendable {
 public struct StoreBatchAnswer: Sendable {
     /// The results of the query, of an update. The version of each row was incremented.
     public var updated: [CustomStoreKey]
+    /// The versions of the rows of `updated` after the update, in the same order; empty if they are unknown, or if the values of the rows can differ from
+    /// those of the assignments, for example because of a trigger.
+    public var versions: [UInt64]
     /// The results of the query, of a delete.
     public var deleted: [CustomStoreKey]
 
     /// The results of an update or a delete.
-    public init(updated: [CustomStoreKey] = [], deleted: [CustomStoreKey] = []) {
+    public init(updated: [CustomStoreKey] = [], versions: [UInt64] = [], deleted: [CustomStoreKey] = []) {
         self.updated = updated
+        self.versions = versions
         self.deleted = deleted
     }
 }

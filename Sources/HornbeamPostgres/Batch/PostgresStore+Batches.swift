@@ -13,10 +13,14 @@ extension PostgresStore {
     }
 
     private func execute(_ batch: StoreBatch, _ layout: StoreLayout) throws -> StoreBatchAnswer? {
-        guard let statement = try BatchStatement(batch, layout, recordsHistory: keepsHistory) else { return nil }
+        guard var statement = try BatchStatement(batch, layout, recordsHistory: keepsHistory) else { return nil }
         defer { trimHistory() }
+        var isRepeated = false
         do {
             return try repeating { token, deadline -> StoreBatchAnswer? in
+                // After a deadlock: locks in the order of keys wait for those of saves in one direction, and cost a fifth of the time.
+                if isRepeated, let ordered = try BatchStatement(batch, layout, recordsHistory: keepsHistory, locksInOrder: true) { statement = ordered }
+                isRepeated = true
                 do { return try run(statement, token, layout, deadline) } catch let error as PostgresError {
                     if error.state.hasPrefix("22") || error.state.hasPrefix("23") { return nil }
                     throw error
@@ -38,22 +42,18 @@ extension PostgresStore {
             try connection.execute(
                 all: [Statement("BEGIN"), pool.options.lockLimit, try statement.statement(token, source), Statement("COMMIT")], then: notifications)
         }
-        return Self.answer(results[2])
+        return try statement.answer(results[2])
     }
 
     private func committed(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> StoreBatchAnswer? {
         guard try isSaved(token, layout, connection) else { return nil }
-        return Self.answer(
-            try connection.execute(Statement("SELECT changed, deleted FROM \(layout.saves) WHERE token = $1", [token.uuidString])))
-    }
-
-    private static func answer(_ result: QueryResult) -> StoreBatchAnswer {
-        guard result.rowCount > 0 else { return StoreBatchAnswer() }
-        return StoreBatchAnswer(updated: KeyList.keys(result[0, 0] ?? "") ?? [], deleted: KeyList.keys(result[0, 1] ?? "") ?? [])
+        let found = try connection.execute(Statement("SELECT changed, deleted FROM \(layout.saves) WHERE token = $1", [token.uuidString]))
+        guard found.rowCount > 0 else { return StoreBatchAnswer() }
+        return StoreBatchAnswer(updated: KeyList.keys(found[0, 0] ?? "") ?? [], deleted: KeyList.keys(found[0, 1] ?? "") ?? [])
     }
 }
 
-/// The statement of a batch: locks the objects in the order of their keys, changes them, and records the save.
+/// The statement of a batch: changes the objects, records the save, and returns the keys and the versions of the objects.
 private struct BatchStatement {
     private let batch: StoreBatch
     private let layout: StoreLayout
@@ -63,45 +63,79 @@ private struct BatchStatement {
     private let recordsHistory: Bool
 
     /// Nil if SQL cannot find exactly the objects.
-    init?(_ batch: StoreBatch, _ layout: StoreLayout, recordsHistory: Bool) throws {
+    ///
+    /// - Parameter locksInOrder: True to lock the objects in the order of their keys before they are changed.
+    init?(_ batch: StoreBatch, _ layout: StoreLayout, recordsHistory: Bool, locksInOrder: Bool = false) throws {
         self.recordsHistory = recordsHistory
         // A window could have fewer objects after waiting for locks.
         guard batch.query.request.fetchLimit == 0, batch.query.request.fetchOffset == 0 else { return nil }
         var request = batch.query.request
         request.sortDescriptors = []
         var translator = QueryTranslator(request, batch.query.entity, excluding: batch.query.excludedKeys, layout)
-        guard let (reader, select) = try translator.exact() else { return nil }
+        let table = try layout.table(of: batch.query.entity.name)
+        guard let found = try Self.found(&translator, in: table, locksInOrder: locksInOrder) else { return nil }
         self.batch = batch
         self.layout = layout
-        parameters = select.parameters
-        let table = reader.table
         self.table = table
-        // A key that is too large ends the statement with a division by zero. Hornbeam then reads the row, and reports it.
-        let keyTest = table.isMapped ? " AND 1 / (b.\(table.id) BETWEEN 1 AND \(StoreLayout.rowKeyMax))::int = 1" : ""
-        let found = """
-            (\(select.sql) FOR UPDATE OF t) AS f WHERE b.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "b", table, "f"))\(keyTest) \
-            RETURNING b.\(table.id) AS _id, \(table.entity(of: "b")) AS _entity
-            """
+        parameters = found.parameters
         guard case .update(let assignments) = batch.action else {
-            change = "DELETE FROM \(reader.table.name) AS b USING \(found)"
+            change = "DELETE FROM \(table.name) AS t\(found.source.isEmpty ? "" : " USING \(found.source)")\(found.test)"
             return
         }
-        var sets = ["\(table.version) = b.\(table.version) + 1"]
+        var sets = ["\(table.version) = t.\(table.version) + 1"]
         for assignment in assignments {
-            guard let column = reader.table.column(assignment.property.name, of: batch.query.entity.name), column.name != table.shard?.name else { return nil }
+            guard let column = table.column(assignment.property.name, of: batch.query.entity.name), column.name != table.shard?.name else { return nil }
             // The deferred check of the values would come after the entry of the history.
-            if recordsHistory, layout.uniques.contains(where: { $0.table.name == reader.table.name && $0.columns.contains(column.name) }) { return nil }
+            if recordsHistory, layout.uniques.contains(where: { $0.table.name == table.name && $0.columns.contains(column.name) }) { return nil }
             switch assignment.value {
             case .constant(let value):
                 parameters.append(try column.text(of: value))
                 sets.append("\(column.name) = $\(parameters.count)::\(column.parameterType)")
             case .sum(let name, let number):
-                guard let source = reader.table.column(name, of: batch.query.entity.name) else { return nil }
+                guard let source = table.column(name, of: batch.query.entity.name) else { return nil }
                 parameters.append(String(number))
-                sets.append("\(column.name) = b.\(source.name)::bigint + $\(parameters.count)::bigint")
+                sets.append("\(column.name) = t.\(source.name)::bigint + $\(parameters.count)::bigint")
             }
         }
-        change = "UPDATE \(reader.table.name) AS b SET \(sets.joined(separator: ", ")) FROM \(found)"
+        change = "UPDATE \(table.name) AS t SET \(sets.joined(separator: ", "))\(found.source.isEmpty ? "" : " FROM \(found.source)")\(found.test)"
+    }
+
+    /// The objects that the statement changes.
+    private struct Found {
+        /// A subselect that finds and locks the objects; empty if the condition alone finds them.
+        let source: String
+        /// The condition, and the returned columns.
+        let test: String
+        let parameters: [String?]
+    }
+
+    private static func found(_ translator: inout QueryTranslator, in table: TableLayout, locksInOrder: Bool) throws -> Found? {
+        let result = " RETURNING t.\(table.id) AS _id, \(table.entity(of: "t")) AS _entity, t.\(table.version) AS _version"
+        if !locksInOrder, !table.isMapped, table.shard == nil, let condition = try translator.exactCondition() {
+            return Found(source: "", test: condition.sql + result, parameters: condition.parameters)
+        }
+        guard let (_, select) = try translator.exact() else { return nil }
+        // A key that is too large ends the statement with a division by zero. Hornbeam then reads the row, and reports it.
+        let keyTest = table.isMapped ? " AND 1 / (t.\(table.id) BETWEEN 1 AND \(StoreLayout.rowKeyMax))::int = 1" : ""
+        return Found(
+            source: "(\(select.sql) FOR UPDATE OF t) AS f",
+            test: " WHERE t.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "t", table, "f"))\(keyTest)\(result)", parameters: select.parameters)
+    }
+
+    /// The objects that the server has changed. Triggers of existing tables can change more than the assignments, so their versions say nothing.
+    func answer(_ result: QueryResult) throws -> StoreBatchAnswer {
+        var (keys, versions): ([CustomStoreKey], [UInt64]) = ([], [])
+        keys.reserveCapacity(result.rowCount)
+        versions.reserveCapacity(result.rowCount)
+        for row in 0 ..< result.rowCount {
+            guard let key = result.integer(row, 0), let name = result[row, 1], let version = result.integer(row, 2), key > 0, version > 0 else {
+                throw RowReader.invalidRow(of: table)
+            }
+            keys.append(CustomStoreKey(name, UInt64(key)))
+            versions.append(UInt64(version))
+        }
+        if case .delete = batch.action { return StoreBatchAnswer(deleted: keys) }
+        return StoreBatchAnswer(updated: keys, versions: table.isMapped ? [] : versions)
     }
 
     func statement(_ token: UUID, _ source: UUID) throws -> Statement {
@@ -112,11 +146,14 @@ private struct BatchStatement {
         let names = [batch.author.map(ColumnValue.escaped), batch.contextName.map(ColumnValue.escaped)]
         var all = parameters + [token.uuidString, source.uuidString] + names
         let sql = """
-            WITH c AS (\(change))\(try history(isDelete: isDelete, &all)) INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
+            WITH c AS (\(change))\(try history(isDelete: isDelete, &all)), s AS (\
+            INSERT INTO \(layout.saves) (token, source, author, context, changed, deleted) \
             SELECT \(values[0])::uuid, \(values[1])::uuid, \(values[2])::text, \(values[3])::text, \(isDelete ? "''" : keys), \
-            \(isDelete ? keys : "''") FROM c HAVING count(*) > 0 RETURNING changed, deleted
+            \(isDelete ? keys : "''") FROM c HAVING count(*) > 0) SELECT _id, _entity, _version FROM c
             """
-        return Statement(sql, all)
+        var statement = Statement(sql, all)
+        statement.hasBinaryResult = true
+        return statement
     }
 
     /// A part of the statement that records the batch in the history.

@@ -29,6 +29,11 @@ final class ChangeListener: Sendable {
     /// The shortest time between two reads, and between two notifications of this process, in seconds: processes can save more often than others can read each
     /// save alone.
     private static let pauseAfterRead = 0.01
+    /// The longest time between two reads while notifications arrive.
+    private static let longestPauseAfterRead = 0.1
+    /// The time between two reads as a multiple of the time that a read takes, so that many processes on few processors do not spend most of the time with
+    /// reading.
+    private static let pauseFactor = 10.0
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
     /// The reads without a notification between two deletions of old saves: ten minutes.
@@ -99,17 +104,19 @@ final class ChangeListener: Sendable {
         var reader = start
         var pauses = 0
         var reads = 0
+        var pauseAfterRead = Self.pauseAfterRead
         while !state.withLock({ $0.isStopped }) {
             do {
                 let open = try connection ?? connect()
                 let isNotified = try connection != nil && open.waitForNotification(milliseconds: pause)
                 pauses += 1
                 if open.takeOwnNotification() {
-                    Thread.sleep(forTimeInterval: Self.pauseAfterRead)
+                    Thread.sleep(forTimeInterval: pauseAfterRead)
                     if pacing.react() { try open.execute(layout.notification(source)) }
                 }
                 guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
+                let start = ContinuousClock.now
                 // Only if the handler returns, these saves are read.
                 var next = reader
                 var changes = try next.next(open)
@@ -117,9 +124,10 @@ final class ChangeListener: Sendable {
                 try report(changes)
                 unknown.remove(known)
                 (reader, pauses) = (next, 0)
+                pauseAfterRead = min(max(Self.pauseAfterRead, Self.pauseFactor * ((ContinuousClock.now - start) / .seconds(1))), Self.longestPauseAfterRead)
                 if isNotified {
                     // Further saves are then read together.
-                    Thread.sleep(forTimeInterval: Self.pauseAfterRead)
+                    Thread.sleep(forTimeInterval: pauseAfterRead)
                     continue
                 }
                 if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }

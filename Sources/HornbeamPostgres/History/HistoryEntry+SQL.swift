@@ -3,7 +3,7 @@ internal import Foundation
 internal import HornbeamModel
 
 /// The changes of an entry as JSON: `[{"entity":"Book","updated":[7,9],"properties":["title"]}]`.
-private struct CodedGroup: Codable {
+private struct CodedGroup: Decodable {
     var entity: String
     var inserted: [UInt64]?
     var updated: [UInt64]?
@@ -12,19 +12,64 @@ private struct CodedGroup: Codable {
     /// The values that history preserves, for each deleted object.
     var values: [[String: PropertyValue]]?
 
-    init(_ group: StoreHistoryEntry.Group) {
-        entity = group.entityName
-        switch group.change {
-        case .inserted: inserted = group.keys
-        case .updated(let names): (updated, properties) = (group.keys, names)
-        case .deleted(let tombstones): (deleted, values) = (group.keys, tombstones.isEmpty ? nil : tombstones)
-        }
-    }
-
     var group: StoreHistoryEntry.Group {
         if let inserted { return .init(entity, .inserted, inserted) }
         if let updated { return .init(entity, .updated(properties ?? []), updated) }
         return .init(entity, .deleted(values ?? []), deleted ?? [])
+    }
+}
+
+/// Writes the changes of an entry. Most of them are keys, for which an encoder takes as much time as the rest of a save.
+private struct ChangesText {
+    private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
+
+    mutating func append(_ group: StoreHistoryEntry.Group) throws {
+        if bytes.count > 1 { append(",") }
+        append("{\"entity\":")
+        append(quoted: group.entityName)
+        switch group.change {
+        case .inserted: append(group.keys, as: "inserted")
+        case .updated(let names):
+            append(group.keys, as: "updated")
+            append(",\"properties\":[")
+            for (place, name) in names.enumerated() {
+                if place > 0 { append(",") }
+                append(quoted: name)
+            }
+            append("]")
+        case .deleted(let tombstones):
+            append(group.keys, as: "deleted")
+            if tombstones.isEmpty { break }
+            append(",\"values\":")
+            bytes += try JSONEncoder().encode(tombstones)
+        }
+        append("}")
+    }
+
+    private mutating func append(_ text: String) { bytes += text.utf8 }
+
+    private mutating func append(_ keys: [UInt64], as name: String) {
+        append(",\"")
+        append(name)
+        append("\":[")
+        for (place, key) in keys.enumerated() {
+            if place > 0 { append(",") }
+            bytes.append(digits: key)
+        }
+        append("]")
+    }
+
+    private mutating func append(quoted text: String) {
+        append("\"")
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): append("\\\"")
+            case UInt8(ascii: "\\"): append("\\\\")
+            case 0 ..< 0x20: append((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16))
+            default: bytes.append(byte)
+            }
+        }
+        append("\"")
     }
 }
 
@@ -34,7 +79,9 @@ extension StoreHistoryEntry {
 
     /// The statement that records a save.
     func insertion(into tables: HistoryTables) throws -> Statement {
-        let changes = String(decoding: try JSONEncoder().encode(groups.map(CodedGroup.init)), as: UTF8.self)
+        var text = ChangesText()
+        for group in groups { try text.append(group) }
+        let changes = String(decoding: text.bytes, as: UTF8.self) + "]"
         return Statement(
             "INSERT INTO \(tables.entries) (\(Self.columns)) VALUES (\(isBatch), $1, $2, $3, $4, $5)", origin + [changes])
     }

@@ -3,12 +3,16 @@ internal import HornbeamModel
 
 /// Reads the rows of a query's objects that are not cached, in the form for many rows: without a dictionary for each row.
 struct CompactRowReader {
+    /// A property of the rows. It has no references, so that a row needs no reference counting.
     private struct Column {
-        let property: PropertyDescription
+        /// Nil for a to-one relationship.
+        let type: AttributeType?
+        /// The index among the properties of the rows.
+        let property: Int
         /// The place in the result.
         let place: Int
-        /// The only entity of a to-one's destinations; nil if the next place has its name.
-        let destination: EntityDescription?
+        /// True if a to-one has destinations of several entities. The next place has the name of the entity.
+        let isPolymorphic: Bool
         /// The difference between keys of Hornbeam and keys of the destination's rows.
         let offset: UInt64
     }
@@ -17,6 +21,8 @@ struct CompactRowReader {
     private struct Part {
         let entityName: String
         let columns: [Column]
+        /// For each property the only entity of its destinations.
+        let destinations: [EntityDescription?]
         var rows: CustomStoreTable
     }
 
@@ -50,19 +56,18 @@ struct CompactRowReader {
             keys.append(object)
             if query.isCached(object.key, version: UInt64(version)) { continue }
             parts[current].rows.beginRow(key: object.key, version: UInt64(version))
-            for column in parts[current].columns { try append(column, row, of: result) }
+            for place in parts[current].columns.indices { try append(parts[current].columns[place], row, of: result) }
         }
     }
 
     private mutating func append(_ column: Column, _ row: Int, of result: QueryResult) throws {
-        if column.property.isAttribute {
-            return parts[current].rows.append(try ColumnValue.value(result, row, column.place, column.property.attributeType))
-        }
+        if let type = column.type { return parts[current].rows.append(try ColumnValue.value(result, row, column.place, type)) }
         guard let number = result.integer(row, column.place) else { return parts[current].rows.append(destination: nil, nil) }
-        let name = column.destination?.name ?? result[row, column.place + 1] ?? ""
-        try layout.requireKey(number, of: name, in: "The relationship \(column.property.name) of \(table.name)")
+        let only = column.isPolymorphic ? nil : parts[current].destinations[column.property]
+        let name = only?.name ?? result[row, column.place + 1] ?? ""
+        try layout.requireKey(number, of: name, in: "The relationship \(parts[current].rows.properties[column.property].name) of \(table.name)")
         let key = UInt64(number)
-        if let destination = column.destination { return parts[current].rows.append(destination: key + column.offset, destination) }
+        if let only { return parts[current].rows.append(destination: key + column.offset, only) }
         let target = layout.outer(CustomStoreKey(name, key))
         parts[current].rows.append(destination: target.key, try layout.model.entity(named: target.entityName))
     }
@@ -74,17 +79,21 @@ struct CompactRowReader {
         current = parts.firstIndex { $0.entityName == name } ?? parts.count
         if current < parts.count { return }
         let entity = try layout.model.entity(named: name)
-        let rows = CustomStoreTable(of: entity)
-        parts.append(Part(entityName: name, columns: try rows.properties.map { try column($0, of: entity) }, rows: rows))
+        var rows = CustomStoreTable(of: entity)
+        if parts.isEmpty { rows.reserveCapacity(result.rowCount) }
+        let columns = try rows.properties.indices.map { try column($0, rows.properties[$0], of: entity) }
+        let destinations = rows.properties.map { $0.destinationEntity?.concreteDescendants.first }
+        parts.append(Part(entityName: name, columns: columns, destinations: destinations, rows: rows))
     }
 
-    private func column(_ property: PropertyDescription, of entity: EntityDescription) throws -> Column {
+    private func column(_ index: Int, _ property: PropertyDescription, of entity: EntityDescription) throws -> Column {
         var place = 3
         for column in table.columns {
             guard column.property !== property else {
-                let only = column.entityName == nil ? property.destinationEntity?.concreteDescendants.first : nil
+                let only = property.isRelationship && column.entityName == nil ? property.destinationEntity?.concreteDescendants.first : nil
                 return Column(
-                    property: property, place: place, destination: only, offset: try only.map { layout.offset(of: try layout.table(of: $0.name)) } ?? 0)
+                    type: property.isAttribute ? property.attributeType : nil, property: index, place: place, isPolymorphic: column.entityName != nil,
+                    offset: try only.map { layout.offset(of: try layout.table(of: $0.name)) } ?? 0)
             }
             place += column.entityName == nil ? 1 : 2
         }

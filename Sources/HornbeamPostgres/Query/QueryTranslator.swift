@@ -70,6 +70,16 @@ struct QueryTranslator {
         return (columns, Statement("SELECT \(columns.groupSQL(table)) FROM \(table.name) t\(condition.joins)\(filter)\(groups)", condition.parameters.values))
     }
 
+    /// The WHERE clause of the results, and its parameters; nil if SQL cannot find exactly these without other tables.
+    mutating func exactCondition() throws -> (sql: String, parameters: [String?])? {
+        let before = condition
+        if let test = condition.exact(StoreCondition(request.predicate)), condition.joins.isEmpty {
+            return (try filter(test), condition.parameters.values)
+        }
+        condition = before
+        return nil
+    }
+
     /// The statement that reads the results and perhaps more rows.
     mutating func superset() throws -> (RowReader, Statement) {
         condition.allowsCalculations = false

@@ -34,9 +34,7 @@ struct ArrayText {
         append(quoted: text)
     }
 
-    /// Appends the value of an attribute as its column stores it.
-    mutating func append(_ value: PropertyValue, _ column: TableLayout.Column) throws {
-        guard case .int(let number) = value else { return append(try column.text(of: value)) }
+    mutating func append(_ number: Int64) {
         begin()
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         bytes.append(digits: number.magnitude)
@@ -45,12 +43,18 @@ struct ArrayText {
     // By bytes: a combining mark after a quotation mark would be one character with it.
     private mutating func append(quoted text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-            bytes.append(byte)
+        if text.utf8.contains(where: Self.isEscaped) {
+            for byte in text.utf8 {
+                if Self.isEscaped(byte) { bytes.append(UInt8(ascii: "\\")) }
+                bytes.append(byte)
+            }
+        } else {
+            bytes.append(contentsOf: text.utf8)
         }
         bytes.append(UInt8(ascii: "\""))
     }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") }
 }
 
 extension [UInt8] {

@@ -83,11 +83,12 @@ extension PostgresStore {
     /// transactions that notify wait for each other when they commit.
     private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
         try pool.withConnection(until: deadline) { connection in
-            var rest = statements.references + [statements.record(token, source: source)] + statements.writes + [Statement("COMMIT")]
-            let beginning = [Statement("BEGIN"), pool.options.lockLimit]
+            let record = statements.record(token, source: source, lockMilliseconds: pool.options.lockMilliseconds)
+            var rest = [record] + statements.references + statements.writes + [Statement("COMMIT")]
             if statements.locks.isEmpty {
-                rest = beginning + rest
+                rest.insert(Statement("BEGIN"), at: 0)
             } else {
+                let beginning = [Statement("BEGIN"), pool.options.lockLimit]
                 let locked = try connection.execute(all: beginning + statements.locks.map(\.statement))
                 let conflict = try statements.conflict(Array(locked.dropFirst(beginning.count))) { keys in
                     try StoreReader(layout, connection).rows(of: keys)

@@ -6,15 +6,23 @@ struct RowCells {
     private struct Cells {
         let name: String
         let type: String
+        /// Nil for the entities of destinations.
+        var column: TableLayout.Column?
         var texts = ArrayText()
+
+        /// Appends the value of an attribute.
+        mutating func append(_ value: PropertyValue) throws {
+            if case .int(let number) = value { return texts.append(number) }
+            texts.append(try column?.text(of: value))
+        }
     }
 
     private let table: TableLayout
     private var cells: [Cells] = []
     /// The places in `cells`, by the name of the column.
     private var places: [String: Int] = [:]
-    /// The columns of the last row's entity, with their places in `cells`, by the name of the property.
-    private var columns: [String: (column: TableLayout.Column, place: Int)] = [:]
+    /// The places in `cells` of the last row's entity, by the name of the property.
+    private var columns: [String: Int] = [:]
     private var entityName = ""
     private var count = 0
     /// The size of all values.
@@ -33,8 +41,7 @@ struct RowCells {
             entityName = row.object.entityName
         }
         for (name, value) in row.values {
-            guard let (column, place) = self.column(name), column.property.isAttribute else { continue }
-            try cells[place].texts.append(value, column)
+            if let place = column(name) { try cells[place].append(value) }
         }
         for (name, target) in row.destinations { set(name, target) }
         for name in cleared { set(name, nil) }
@@ -62,25 +69,25 @@ struct RowCells {
     }
 
     private mutating func set(_ relationship: String, _ target: CustomStoreKey?) {
-        guard let (column, place) = self.column(relationship) else { return }
+        guard let place = column(relationship) else { return }
         cells[place].texts.append(target?.key)
-        if let name = column.entityName { cells[self.place(name, "text")].texts.append(target?.entityName) }
+        if let name = cells[place].column?.entityName { cells[self.place(name, "text")].texts.append(target?.entityName) }
     }
 
-    /// The column of a property of the current entity; nil for a property without one.
-    private mutating func column(_ name: String) -> (column: TableLayout.Column, place: Int)? {
+    /// The place of the column of a property of the current entity; nil for a property without one.
+    private mutating func column(_ name: String) -> Int? {
         if let known = columns[name] { return known }
         guard let column = table.column(name, of: entityName) else { return nil }
-        let found = (column: column, place: place(column.name, column.parameterType))
-        columns[name] = found
-        return found
+        let place = place(column.name, column.parameterType, column)
+        columns[name] = place
+        return place
     }
 
     /// The place of a column's cells, which are null for the rows before.
-    private mutating func place(_ name: String, _ type: String) -> Int {
+    private mutating func place(_ name: String, _ type: String, _ column: TableLayout.Column? = nil) -> Int {
         if let place = places[name] { return place }
         places[name] = cells.count
-        cells.append(Cells(name: name, type: type))
+        cells.append(Cells(name: name, type: type, column: column))
         for _ in 0 ..< count { cells[cells.count - 1].texts.appendNull() }
         return cells.count - 1
     }

@@ -12,9 +12,11 @@ struct SaveReferences {
 
     init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
         self.layout = layout
+        let referring = changes.inserted.filter { !$0.destinations.isEmpty } + changes.updated.filter { !$0.destinations.isEmpty }
+        if referring.isEmpty { return }
         let own = Set(changes.inserted.map(\.object)).union(changes.versions.keys)
         var found: Set<CustomStoreKey> = []
-        for row in changes.inserted + changes.updated where !row.destinations.isEmpty {
+        for row in referring {
             let entity = try layout.model.entity(named: row.object.entityName)
             for (name, destination) in row.destinations where !own.contains(destination) {
                 if let property = entity.relationshipsByName[name], Self.isChecked(property) { found.insert(destination) }

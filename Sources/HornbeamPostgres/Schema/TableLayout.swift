@@ -4,7 +4,7 @@ internal import HornbeamModel
 /// The columns of `_id`, `_entity` and `_version`, which every table has, and the columns of the properties.
 ///
 /// A root entity and its subentities share a table, so that a relationship to a superentity refers to one table.
-struct TableLayout: Sendable {
+final class TableLayout: Sendable {
     struct Column: Sendable {
         let property: PropertyDescription
         /// The quoted name.
@@ -56,6 +56,8 @@ struct TableLayout: Sendable {
     private let places: [String: [String: Int]]
     /// To-many relationships whose members a row contains.
     let lists: [PropertyDescription]
+    /// The statements that insert one row, by entity; none for an existing table, whose columns can have defaults.
+    let insertions: [String: RowInsertion]
 
     init(_ root: EntityDescription, in schema: String) throws {
         self.root = root
@@ -88,6 +90,11 @@ struct TableLayout: Sendable {
         self.lists = lists
         self.places = places
         shard = try Self.shard(of: root, columns)
+        var insertions: [String: RowInsertion] = [:]
+        for entity in entities where !isMapped && !entity.isAbstract {
+            insertions[entity.name] = RowInsertion(into: name, of: entity, Set((places[entity.name] ?? [:]).values).sorted().map { columns[$0] })
+        }
+        self.insertions = insertions
         if isMapped { try TableMapping.check(self) }
     }
 
@@ -162,6 +169,35 @@ struct TableLayout: Sendable {
     func columns(of entity: EntityDescription) -> [Column] {
         let own = Set((places[entity.name] ?? [:]).values)
         return columns.indices.filter(own.contains).map { columns[$0] }
+    }
+}
+
+/// The statement that inserts one row into one of the store's own tables: its key, then the values of its columns, and the entities of their destinations.
+struct RowInsertion: Sendable {
+    private let sql: String
+    private let columns: [TableLayout.Column]
+
+    init(into table: String, of entity: EntityDescription, _ columns: [TableLayout.Column]) {
+        self.columns = columns
+        let parts = columns.flatMap { column in [(column.name, column.parameterType)] + (column.entityName.map { [($0, "text")] } ?? []) }
+        let names = parts.map { ", \($0.0)" }.joined()
+        let values = parts.enumerated().map { ", $\($0 + 2)::\($1.1)" }.joined()
+        sql = "INSERT INTO \(table) (_id, _entity, _version\(names)) VALUES ($1::bigint, \(SQLText.literal(entity.name)), 1\(values))"
+    }
+
+    func statement(_ row: CustomStoreRow) throws -> Statement {
+        var values: [String?] = [String(row.object.key)]
+        for column in columns {
+            let name = column.property.name
+            if column.property.isAttribute {
+                values.append(try column.text(of: row.values[name] ?? .null))
+                continue
+            }
+            let destination = row.destinations[name]
+            values.append(destination.map { String($0.key) })
+            if column.entityName != nil { values.append(destination?.entityName) }
+        }
+        return Statement(sql, values)
     }
 }
 

@@ -115,8 +115,3 @@ private struct BatchForwarding {
         }
     }
 }
-
-extension PropertyDescription {
-    /// True for the properties of a custom store's rows, except to-many relationships.
-    fileprivate var isForwarded: Bool { !isToMany && !isTransient && !isDerived }
-}

@@ -75,12 +75,28 @@ struct BatchUpdateExecution {
         return (change, outcome)
     }
 
+    /// Updates given objects instead of those that the request finds.
+    mutating func run(on objects: [ObjectReference]) throws {
+        for (index, part) in Dictionary(grouping: objects, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
+            let table = base.schema.table(at: index)
+            let keys = part.map(\.key).sorted()
+            if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
+                var writers = try columnWriters(table)
+                try patch(keys, table, &writers)
+            } else {
+                try rewrite(keys, table)
+            }
+        }
+    }
+
     // MARK: Columns
 
+    private func columnWriters(_ table: EntityTable) throws -> [ColumnWriter] {
+        try zip(update.assignments, constants).map { try ColumnWriter($0, constant: $1, table, validating: update.validatesValues) }
+    }
+
     private mutating func patch(_ rows: RowSelection, _ table: EntityTable) throws {
-        var writers = try zip(update.assignments, constants).map {
-            try ColumnWriter($0, constant: $1, table, validating: update.validatesValues)
-        }
+        var writers = try columnWriters(table)
         let view = base.view(table)
         let changes = try EngineError.translated { () throws(EngineError) in
             var changes: [ColumnChange?] = []
@@ -91,15 +107,18 @@ struct BatchUpdateExecution {
             let counted = ColumnChange.add(column: EntityTable.versionColumn, step: 1)
             try transaction.alter(rows, by: changes + [counted], in: table.tree)
         } else {
-            let keys = rows.keys
-            for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
-                try patch(Array(keys[start ..< min(start + Self.stride, keys.count)]), table, &writers)
-            }
+            try patch(rows.keys, table, &writers)
         }
         change.recordUpdate(of: rows, table, PropertyMask(update.assignments.map(\.property.index)))
     }
 
     private func patch(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {
+        for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
+            try patchTogether(Array(keys[start ..< min(start + Self.stride, keys.count)]), table, &writers)
+        }
+    }
+
+    private func patchTogether(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {
         var versions: [UInt32] = []
         versions.reserveCapacity(keys.count)
         for index in writers.indices { writers[index].start(keys.count) }

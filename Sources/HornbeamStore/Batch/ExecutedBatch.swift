@@ -14,7 +14,7 @@ extension Store {
             assignments.append(StoreBatch.Assignment(assignment.property, value))
         }
         let mask = PropertyMask(update.assignments.map(\.property.index))
-        return try execute(.update(assignments), update.request, update.origin, mask, collectsObjects: update.collectsObjects)
+        return try execute(.update(assignments), update.request, update.origin, mask, collectsObjects: update.collectsObjects, update)
     }
 
     /// The outcome of a delete that the querying store executes; nil if it does not. Nothing is written then.
@@ -28,7 +28,8 @@ extension Store {
     }
 
     private func execute(
-        _ action: StoreBatch.Action, _ request: FetchDescription, _ origin: BatchOrigin, _ mask: PropertyMask, collectsObjects: Bool
+        _ action: StoreBatch.Action, _ request: FetchDescription, _ origin: BatchOrigin, _ mask: PropertyMask, collectsObjects: Bool,
+        _ update: BatchUpdate? = nil
     ) throws -> BatchOutcome? {
         try requireWritable()
         guard let backing, let querying = backing.querying else { return nil }
@@ -36,30 +37,55 @@ extension Store {
         let batch = StoreBatch(query, action, author: origin.author, contextName: origin.contextName)
         return try backing.saving(isCancellable: true) {
             guard let answer = try querying.execute(batch) else { return nil }
-            do { return try outcome(of: answer, in: querying, origin, mask, collectsObjects: collectsObjects) } catch {
+            do { return try outcome(of: answer, in: querying, origin, mask, collectsObjects: collectsObjects, update) } catch {
                 throw cacheFailed(error, "executed the batch", "Do not repeat it: the next fetch reads the rows.")
             }
         }
     }
 
-    /// Caches the rows that the querying store has changed.
+    /// Changes the cached rows of objects that the querying store has changed. Rows that are not cached stay so: an object reads its row when it needs it, and
+    /// lists fetch again.
     private func outcome(
-        of answer: StoreBatchAnswer, in querying: any QueryingStore, _ origin: BatchOrigin, _ mask: PropertyMask, collectsObjects: Bool
+        of answer: StoreBatchAnswer, in querying: any QueryingStore, _ origin: BatchOrigin, _ mask: PropertyMask, collectsObjects: Bool,
+        _ update: BatchUpdate?
     ) throws -> BatchOutcome {
         var change = StoreChange()
         change.kind = .batch
         change.author = origin.author
         change.contextName = origin.contextName
-        change.updated = try answer.updated.map { StoreChange.Updated(reference: try reference($0), properties: mask) }
-        change.deleted = try answer.deleted.map(reference)
-        // Also rows that were not cached: lists may show the objects now.
-        let rows = answer.updated.isEmpty ? [] : try querying.rows(for: .objects(answer.updated))
-        if !change.isEmpty { try updateCache(rows, without: change.deleted, announcing: change) }
+        let updated = try references(answer.updated)
+        change.updated = updated.map { StoreChange.Updated(reference: $0, properties: mask) }
+        change.deleted = try references(answer.deleted)
         var outcome = BatchOutcome()
         outcome.count = change.count
-        if collectsObjects { outcome.objects = (change.updated.map(\.reference) + change.deleted).sorted() }
+        if !change.isEmpty, try !cache(update, of: updated, answer, announcing: change) {
+            let cached = answer.updated.filter { backing?.isCached($0.key) ?? false }
+            let rows = cached.isEmpty ? [] : try querying.rows(for: .objects(cached))
+            try updateCache(rows, without: change.deleted, announcing: change)
+        }
+        if collectsObjects { outcome.objects = (updated + change.deleted).sorted() }
         outcome.transaction = engine.latest.rawValue
         return outcome
+    }
+
+    /// Executes an update on the cached rows, without reading them from the querying store. Returns false, and changes nothing, if one of them is not
+    /// the row that the store has updated, or if another cached row is older than the one in the store and has a unique value of the update.
+    private func cache(_ update: BatchUpdate?, of objects: [ObjectReference], _ answer: StoreBatchAnswer, announcing change: StoreChange) throws -> Bool {
+        guard let update, let backing, answer.versions.count == objects.count,
+            let cached = backing.places(ofRowsBefore: answer.versions, of: objects), !cached.isEmpty
+        else { return false }
+        let (transaction, base) = try beginOnSnapshot()
+        do {
+            var execution = BatchUpdateExecution(update, transaction, base)
+            try execution.run(on: cached.map { objects[$0] })
+        } catch {
+            transaction.abort()
+            if error is SaveConflicts { return false }
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+        _ = try commit(transaction, durability, publishing: change)
+        backing.setVersions(cached.map { (objects[$0].key, answer.versions[$0]) })
+        return true
     }
 }
 

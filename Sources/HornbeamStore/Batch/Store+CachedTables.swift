@@ -42,11 +42,7 @@ extension Store {
 extension StoreBacking {
     /// The places of the rows of new objects, in ascending order of their keys and each object once, and the places of the rows of cached objects.
     fileprivate func places(of table: CustomStoreTable) -> (new: [Int], cached: [Int]) {
-        var (new, cached): ([Int], [Int]) = ([], [])
-        new.reserveCapacity(table.count)
-        for place in table.keys.indices {
-            if isCached(table.keys[place]) { cached.append(place) } else { new.append(place) }
-        }
+        var (new, cached) = split(table.keys)
         if zip(new, new.dropFirst()).allSatisfy({ table.keys[$0] < table.keys[$1] }) { return (new, cached) }
         new.sort { table.keys[$0] < table.keys[$1] }
         var last: UInt64 = 0
@@ -79,9 +75,10 @@ private final class CachedTableWriter {
     private let table: EntityTable
     private let cells: [Cell]
     private let mirrors: [EntityTable.Mirror]
+    // Unchecked for the reason given in `BatchWriter`.
     /// The destinations of the current row's to-one relationships in `mirrors`.
-    private var owners: [ObjectReference?]
-    private var keyCells: [KeyCell]
+    @safe @exclusivity(unchecked) private var owners: [ObjectReference?]
+    @safe @exclusivity(unchecked) private var keyCells: [KeyCell]
 
     init(_ store: Store, _ rows: CustomStoreTable) throws {
         self.store = store

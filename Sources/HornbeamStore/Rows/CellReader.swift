@@ -83,6 +83,14 @@ internal import HornbeamModel
 
     // MARK: Cells of any row
 
+    /// The version of a row; nil when there is no row.
+    package func version(_ key: UInt64, _ hint: inout RowHint) throws -> UInt32? {
+        do {
+            let cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, EntityTable.versionColumn) }
+            return cell.state == .value ? UInt32(truncatingIfNeeded: cell.bits) : nil
+        } catch { throw HornbeamError(error) }
+    }
+
     /// Passes the stored bytes of a string or URI to `body`, or nil for a null. Returns false when there is no row.
     package func readTextBytes(
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void

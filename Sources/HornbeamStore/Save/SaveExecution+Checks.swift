@@ -1,19 +1,31 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
+/// The view of the table that was read last in a transaction. A change of the table makes it invalid.
+final class TransactionRows {
+    private let transaction: WriteTransaction
+    private var last: (tree: TreeID, view: TableView)?
+
+    init(_ transaction: WriteTransaction) { self.transaction = transaction }
+
+    func view(_ table: EntityTable) throws(EngineError) -> TableView {
+        if let last, last.tree == table.tree { return last.view }
+        let view = try transaction.table(table.tree)
+        last = (table.tree, view)
+        return view
+    }
+}
+
 /// The checks before the first write: versions, then unique values.
 extension SaveExecution {
     // MARK: Versions
 
     func checkVersions() throws {
         var conflicts = SaveConflicts()
-        var rows: (table: EntityTable, view: TableView)?
+        let rows = TransactionRows(transaction)
         func check(_ entity: EntityDescription, _ key: UInt64, _ expected: UInt32) throws {
             let table = schema.table(entity)
-            let current: (table: EntityTable, view: TableView)
-            if let rows, rows.table === table { current = rows } else { current = (table, try transaction.table(table.tree)) }
-            rows = current
-            let stored = try Self.version(of: key, in: current.view)
+            let stored = try Self.version(of: key, in: try rows.view(table))
             if stored != expected { try addConflict(ObjectReference(entityIndex: table.index, key: key), expected, stored, &conflicts) }
         }
         for update in changes.updates { try check(update.entity, update.key, update.expectedVersion) }

@@ -39,7 +39,8 @@ extension SaveExecution {
         var next = 0
         while next < updates.count {
             let end = min(next + Self.updatesTogether, updates.count)
-            let prepared = try updates[next..<end].map { try prepare($0) }
+            let rows = TransactionRows(transaction)
+            let prepared = try updates[next..<end].map { try prepare($0, rows) }
             for update in prepared { try write(update) }
             next = end
         }
@@ -47,25 +48,32 @@ extension SaveExecution {
 
     private static let updatesTogether = 8
 
-    func execute(_ update: UpdateValues) throws { try write(try prepare(update)) }
+    func execute(_ update: UpdateValues) throws { try write(try prepare(update, TransactionRows(transaction))) }
 
-    /// An update with the new row, and what its write removes and adds besides.
-    private struct PreparedUpdate {
+    /// An update with the new row, and what its write removes and adds besides. A class, so that it is not copied.
+    private final class PreparedUpdate {
         let update: UpdateValues
         let row: RowBuffer
+        /// The old owners of the object by mirror; empty if the update changes no owner.
         var oldOwners: [ObjectReference?] = []
         var oldEntries: [(ValueIndex, [UInt8])] = []
         var newEntries: [(ValueIndex, IndexKey)] = []
+
+        init(_ update: UpdateValues, _ row: RowBuffer) {
+            self.update = update
+            self.row = row
+        }
     }
 
-    private func prepare(_ update: UpdateValues) throws -> PreparedUpdate {
+    private func prepare(_ update: UpdateValues, _ rows: TransactionRows) throws -> PreparedUpdate {
         let table = update.table
         let values = update.values
         let row = try buffers.take(of: table, in: transaction)
-        var prepared = PreparedUpdate(update: update, row: row)
-        try transaction.table(table.tree).withRow(update.key) { (old) throws(EngineError) in
+        let prepared = PreparedUpdate(update, row)
+        let changesOwners = table.mirrors.contains { update.mask.contains($0.column.property.index) }
+        try rows.view(table).withRow(update.key) { (old) throws(EngineError) in
             try row.copy(old, table: table)
-            for mirror in table.mirrors { prepared.oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
+            if changesOwners { prepared.oldOwners = table.mirrors.map { $0.column.reference(in: old, schema: schema) } }
             for index in table.indexes where !index.isUnique && update.changes(index) {
                 try index.fill(&key, from: old, of: table)
                 addOldEntry(index, update.key)
@@ -77,6 +85,7 @@ extension SaveExecution {
         row.set(EntityTable.versionColumn, update.nextVersion)
         for case let column? in table.columns {
             guard let value = values[column.property.index] else { continue }
+            if !value.isNull, unsafe table.cells[column.property.index].write(value, to: row) { continue }
             try column.write(value, to: row, schema: schema, origin: reader.origins)
         }
         swap(&prepared.oldEntries, &oldEntries)

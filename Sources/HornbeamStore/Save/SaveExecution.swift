@@ -187,7 +187,8 @@ extension EntityTable {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)
         for (property, value) in values {
             assert(slots.indices.contains(property.index), "A value belongs to a property of its entity.")
-            slots[property.index] = property.isAttribute ? try property.coerced(value) : value
+            let isConverted = unsafe cells[property.index].holds(value) || !property.isAttribute
+            slots[property.index] = isConverted ? value : try property.coerced(value)
         }
         return slots
     }

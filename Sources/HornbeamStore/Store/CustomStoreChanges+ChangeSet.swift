@@ -6,9 +6,11 @@ extension CustomStoreChanges {
         self.init()
         author = changes.author
         contextName = changes.contextName
+        inserted.reserveCapacity(changes.inserts.count)
+        var (entity, properties): (EntityDescription?, [PropertyDescription]) = (nil, [])
         for insert in changes.inserts {
-            let row = Self.row(CustomStoreKey(insert.entity.name, insert.key), insert.values)
-            inserted.append(row.row)
+            if insert.entity !== entity { (entity, properties) = (insert.entity, insert.entity.properties.filter(\.isForwarded)) }
+            inserted.append(Self.row(of: insert, properties))
         }
         for update in changes.updates {
             let (row, empty) = Self.row(CustomStoreKey(update.entity.name, update.key), update.values)
@@ -27,10 +29,25 @@ extension CustomStoreChanges {
         }
     }
 
+    private static func row(of insert: ChangeSet.Insert, _ properties: [PropertyDescription]) -> CustomStoreRow {
+        var row = CustomStoreRow(CustomStoreKey(insert.entity.name, insert.key))
+        row.values.reserveCapacity(properties.count)
+        for property in properties {
+            let value = insert.row[property.index]
+            if !property.isRelationship {
+                row.values[property.name] = value
+            } else if case .objectID(let id) = value {
+                row.destinations[property.name] = CustomStoreKey(id.entityName, id.reference)
+            }
+        }
+        return row
+    }
+
     static func row(
         _ object: CustomStoreKey, _ values: [(PropertyDescription, PropertyValue)]
     ) -> (row: CustomStoreRow, cleared: [String]) {
         var row = CustomStoreRow(object)
+        row.values.reserveCapacity(values.count)
         var cleared: [String] = []
         for (property, value) in values {
             guard property.isRelationship else {
@@ -45,4 +62,9 @@ extension CustomStoreChanges {
         }
         return (row, cleared)
     }
+}
+
+extension PropertyDescription {
+    /// True for the properties of a custom store's rows, except to-many relationships.
+    var isForwarded: Bool { !isToMany && !isTransient && !isDerived }
 }

@@ -36,7 +36,7 @@ extension Store {
     }
 
     /// References to many objects, most of which have the entity of the one before.
-    private func references(_ keys: [CustomStoreKey]) throws -> [ObjectReference] {
+    func references(_ keys: [CustomStoreKey]) throws -> [ObjectReference] {
         var references: [ObjectReference] = []
         references.reserveCapacity(keys.count)
         var (name, index) = ("", 0 as Int32)

@@ -159,9 +159,42 @@ package final class StoreBacking: Sendable {
     /// True if a row of an object is cached.
     func isCached(_ key: UInt64) -> Bool { versions.withLock { $0[key] != nil } }
 
+    /// The places of the objects whose rows are cached. Nil if one of these rows is not the one that an update has replaced by the given version.
+    func places(ofRowsBefore updated: [UInt64], of objects: [ObjectReference]) -> [Int]? {
+        versions.withLock { versions in
+            var places: [Int] = []
+            for (place, object) in objects.enumerated() {
+                guard let version = versions[object.key] else { continue }
+                guard version + 1 == updated[place] else { return nil }
+                places.append(place)
+            }
+            return places
+        }
+    }
+
+    /// The places of the keys that are cached, and of the others.
+    func split(_ keys: [UInt64]) -> (new: [Int], cached: [Int]) {
+        versions.withLock { versions in
+            var (new, cached): ([Int], [Int]) = ([], [])
+            new.reserveCapacity(keys.count)
+            for place in keys.indices {
+                if versions[keys[place]] == nil { new.append(place) } else { cached.append(place) }
+            }
+            return (new, cached)
+        }
+    }
+
+    /// Records the versions of cached rows, by the keys of their objects.
+    func setVersions(_ rows: [(key: UInt64, version: UInt64)]) {
+        versions.withLock { versions in
+            for row in rows { versions[row.key] = row.version }
+        }
+    }
+
     /// Records the versions of rows of a table that are cached now.
     func setVersions(of places: [Int], in table: CustomStoreTable) {
         versions.withLock { versions in
+            versions.reserveCapacity(versions.count + places.count)
             for place in places { versions[table.keys[place]] = table.versions[place] }
         }
     }

@@ -44,6 +44,45 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
+    /// Each leaf receives several rows between those that it has: some in place, others when it is rebuilt or split.
+    @Test(arguments: [512, 1024, 16384])
+    func rowsBetweenOthersKeepAllCells(_ pageSize: Int) throws {
+        let layout = ColumnLayout(
+            columns: [Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bit), Column(id: ColumnID(3), kind: .bytes)])
+        let store = try TestStore(pageSize: pageSize)
+        let keys = (1 ... 3000 as ClosedRange<UInt64>).map { $0 }
+        func put(_ key: UInt64, _ row: RowBuffer, _ tree: TreeID, _ transaction: WriteTransaction) throws {
+            row.reset()
+            if key % 3 != 0 { row.set(0, key) }
+            if key % 5 != 0 { row.setBit(1, key % 2 == 0) }
+            if key % 7 != 0 { row.setString(2, String(repeating: "\(key % 10)", count: Int(key % 11))) }
+            #expect(try transaction.put(row, key: key, in: tree))
+        }
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: layout)
+            let row = RowBuffer(layout: layout)
+            for key in keys where key % 60 < 2 { try put(key, row, tree, transaction) }
+            return tree
+        }
+        try store.write { transaction in
+            let row = RowBuffer(layout: layout)
+            for key in keys where key % 60 >= 2 { try put(key, row, tree, transaction) }
+        }
+        #expect(try store.engine.check().problems == [])
+        let table = try store.engine.snapshot().table(tree)
+        #expect(table.count == keys.count)
+        for key in keys {
+            let found = try table.withRow(key) { row throws(EngineError) in
+                (
+                    row.isNull(0) ? nil : row.load(0, as: UInt64.self), row.isNull(1) ? nil : row.bit(1), row.isNull(2) ? nil : try row.string(2)
+                )
+            }
+            let (number, bit, text) = try #require(found)
+            #expect(number == (key % 3 == 0 ? nil : key) && bit == (key % 5 == 0 ? nil : key % 2 == 0), "row \(key)")
+            #expect(text == (key % 7 == 0 ? nil : String(repeating: "\(key % 10)", count: Int(key % 11))), "row \(key)")
+        }
+    }
+
     /// After the reopening, leaves have no free bytes. A text that is not longer than before uses the bytes of the replaced one.
     @Test func replacedRowsOfPackedLeavesKeepAllTexts() throws {
         let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .bytes), Column(id: ColumnID(2), kind: .bytes)])

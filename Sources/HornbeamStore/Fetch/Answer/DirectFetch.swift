@@ -139,11 +139,14 @@ package final class DirectFetch {
     private func findPassing(_ range: KeyRange, _ most: Int, _ filter: Filter) throws(EngineError) -> Int? {
         let cells = snapshot.cells(table)
         var rowsRead = 0
+        // The location of the row before: entries with near values often have rows with near keys.
+        var location = RowLocation()
         keys.removeAll(keepingCapacity: true)
+        keys.reserveCapacity(min(most, Self.reservedMax))
+        hints.reserveCapacity(min(most, Self.reservedMax))
         try entries.forEachSuffix(in: range) { (key) throws(EngineError) -> Bool in
             rowsRead += 1
             guard rowsRead <= kept.workMax else { return false }
-            var location = RowLocation()
             var passes = false
             _ = try cells.readRow(key, at: &location) { (row) throws(EngineError) in passes = try filter.holds(row, key, table, context) }
             if passes {
@@ -154,6 +157,8 @@ package final class DirectFetch {
         }
         return rowsRead <= kept.workMax ? rowsRead : nil
     }
+
+    private static let reservedMax = 128
 
     private func range(_ request: FetchDescription) throws(EngineError) -> KeyRange? {
         if let lastRange, lastRange.constants == constants { return lastRange.range }

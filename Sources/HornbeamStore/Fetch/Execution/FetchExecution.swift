@@ -92,6 +92,7 @@ final class FetchExecution {
 
     /// Reads rows by ascending keys, applies the filter, and passes matching rows to the sink.
     private func read(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
+        if sink.isFeeding { return try feed(keys, table) }
         let filter = filter(table.index)
         var rows = 0
         try snapshot.view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
@@ -103,6 +104,32 @@ final class FetchExecution {
         }
         count(rows: rows)
     }
+
+    /// The same, but passes several rows at a time.
+    private func feed(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
+        let filter = filter(table.index)
+        var batch: [RowView] = []
+        batch.reserveCapacity(min(keys.count, Self.batchMax))
+        var rows = 0
+        try snapshot.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+            rows += 1
+            guard try filter.holds(row, keys[position], table, context) else { return true }
+            batch.append(row)
+            if batch.count == Self.batchMax { try pass(&batch, table) }
+            return true
+        } endOfPart: { () throws(EngineError) in
+            try pass(&batch, table)
+        }
+        count(rows: rows)
+    }
+
+    private func pass(_ batch: inout [RowView], _ table: EntityTable) throws(EngineError) {
+        try context.reportProgress(batch.count)
+        try sink.accept(batch, table)
+        batch.removeAll(keepingCapacity: true)
+    }
+
+    private static let batchMax = 64
 
     // MARK: Sets of objects
 

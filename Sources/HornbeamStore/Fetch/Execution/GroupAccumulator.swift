@@ -24,10 +24,6 @@ final class GroupAccumulator: RowFeed {
     private var lastTarget: (key: UInt64, slot: Int)?
     /// For each total of different values: the values, and the pairs of group and value that have occurred.
     private var distinct: [(texts: NumberedTexts, pairs: NumberedPairs)]
-    /// The groups and the keys of the rows of a leaf, and the places of those that have a number for a total.
-    private var slots: [Int] = []
-    private var keys: [UInt64] = []
-    private var slotsOfNumbers: [Int] = []
 
     init(_ program: DictionaryProgram, _ context: FilterContext, countsDistinct: Bool = false) {
         groups = GroupTable(program)
@@ -69,16 +65,20 @@ final class GroupAccumulator: RowFeed {
 
     func accept(_ rows: RowBatch, _ table: EntityTable) throws(EngineError) {
         let plan = plan(of: table)
+        if case .rows(let scattered) = rows {
+            // The cache misses of different rows overlap.
+            for row in scattered { row.prefetchCells(plan.cells) }
+            for row in scattered { row.prefetchTexts(plan.texts) }
+        }
         try reader.prepare(rows, expecting: 0, plan.prepared)
         let isOneGroup = program.grouping.isEmpty
-        slots.removeAll(keepingCapacity: true)
-        if !isOneGroup { try findGroups(of: rows, plan, table) }
+        let slots = isOneGroup ? [] : try self.slots(of: rows, plan, table)
         for (place, source) in plan.totals.enumerated() {
             switch source {
             case .object: if isOneGroup { groups.addObjects(rows.count, to: place) } else { groups.addObjects(to: place, in: slots) }
-            case .int(let column): try addNumbers(of: rows, to: place, column) { column.int(in: $0) } adding: { $0.add($1, to: place, in: $2) }
-            case .double(let column): try addNumbers(of: rows, to: place, column) { column.double(in: $0) } adding: { $0.add($1, to: place, in: $2) }
-            case .distinctNumbers, .distinctTexts, .values: try addValues(of: rows, to: place, source, table)
+            case .int(let column): try addNumbers(of: rows, to: place, in: slots, column) { column.int(in: $0) } adding: { $0.add($1, to: place, in: $2) }
+            case .double(let column): try addNumbers(of: rows, to: place, in: slots, column) { column.double(in: $0) } adding: { $0.add($1, to: place, in: $2) }
+            case .distinctNumbers, .distinctTexts, .values: try addValues(of: rows, to: place, in: slots, source, table)
             }
         }
     }
@@ -92,12 +92,13 @@ final class GroupAccumulator: RowFeed {
 
     /// Passes the numbers of a column to a total. Nulls are left out.
     private func addNumbers<Number>(
-        of rows: RowBatch, to total: Int, _ column: StoredColumn, _ number: (RowView) -> Number,
+        of rows: RowBatch, to total: Int, in slots: [Int], _ column: StoredColumn, _ number: (RowView) -> Number,
         adding add: (inout GroupTable, [Number], [Int]) -> Void
     ) throws(EngineError) {
         var numbers: [Number] = []
+        var slotsOfNumbers: [Int] = []
         numbers.reserveCapacity(rows.count)
-        slotsOfNumbers.removeAll(keepingCapacity: true)
+        slotsOfNumbers.reserveCapacity(rows.count)
         var place = 0
         try rows.forEach { (row) throws(EngineError) in
             if !row.isNull(column.column) {
@@ -109,7 +110,7 @@ final class GroupAccumulator: RowFeed {
         add(&groups, numbers, slotsOfNumbers)
     }
 
-    private func addValues(of rows: RowBatch, to total: Int, _ source: GroupPlan.Source, _ table: EntityTable) throws(EngineError) {
+    private func addValues(of rows: RowBatch, to total: Int, in slots: [Int], _ source: GroupPlan.Source, _ table: EntityTable) throws(EngineError) {
         var place = 0
         try rows.forEach { (row) throws(EngineError) in
             let slot = slots.isEmpty ? 0 : slots[place]
@@ -137,9 +138,12 @@ final class GroupAccumulator: RowFeed {
 
     // MARK: Groups
 
-    /// Sets `slots` to the groups of some rows, and records the objects in them.
-    private func findGroups(of rows: RowBatch, _ plan: GroupPlan, _ table: EntityTable) throws(EngineError) {
-        keys.removeAll(keepingCapacity: true)
+    /// The groups of some rows. Records the objects in them.
+    private func slots(of rows: RowBatch, _ plan: GroupPlan, _ table: EntityTable) throws(EngineError) -> [Int] {
+        var slots: [Int] = []
+        var keys: [UInt64] = []
+        slots.reserveCapacity(rows.count)
+        keys.reserveCapacity(rows.count)
         try rows.forEach { (row) throws(EngineError) in
             let key = row.key
             keys.append(key)
@@ -152,6 +156,7 @@ final class GroupAccumulator: RowFeed {
             }
         }
         groups.recordKeys(keys, in: slots)
+        return slots
     }
 
     /// The group of a row by its values.

@@ -38,6 +38,9 @@ final class GroupPlan {
     let totals: [Source]
     /// The programs whose related objects are read for a whole leaf.
     let prepared: ColumnPrograms
+    /// A bit for each column, of the first 64, whose cells are read, and for each one with texts.
+    let cells: UInt64
+    let texts: UInt64
 
     init(_ program: DictionaryProgram, _ programs: [ColumnProgram]) {
         grouping = program.grouping.map { programs[$0] }
@@ -48,6 +51,9 @@ final class GroupPlan {
         if case .path(_, let rest) = key, rest.last?.cellType?.cellWidth != nil { unread = program.grouping[0] }
         if program.totals.contains(where: { $0.input == unread }) { unread = nil }
         prepared = ColumnPrograms(programs.indices.filter { $0 != unread }.map { programs[$0] })
+        let columns = programs.compactMap(\.cellColumn)
+        cells = columns.reduce(0) { $0 | $1.bit }
+        texts = columns.reduce(0) { $1.type == .string ? $0 | $1.bit : $0 }
     }
 }
 
@@ -79,7 +85,19 @@ extension GroupPlan.Source {
     }
 }
 
+extension StoredColumn {
+    fileprivate var bit: UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
+}
+
 extension ColumnProgram {
+    /// The column whose cell is read first.
+    fileprivate var cellColumn: StoredColumn? {
+        switch self {
+        case .cell(let column), .path(let column, _, _), .length(let column): column
+        case .object, .constant, .memberCount, .function, .general: nil
+        }
+    }
+
     /// True if `DictionaryInputReader.number` returns the values.
     var hasNumbers: Bool {
         switch self {

@@ -45,6 +45,9 @@ final class ResultSink {
     /// True when the rows are needed in addition to their keys.
     var needsRows: Bool { sorter != nil || feed != nil }
 
+    /// True if the sink passes rows to a feed.
+    var isFeeding: Bool { feed != nil }
+
     /// True if no objects are excluded.
     var isComplete: Bool { excluding.isEmpty }
 
@@ -141,6 +144,12 @@ final class ResultSink {
             return true
         }
         return acceptUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
+    }
+
+    /// Receives several rows for a feed, by ascending key.
+    func accept(_ rows: [RowView], _ table: EntityTable) throws(EngineError) {
+        let rows = excluding.isEmpty ? rows : rows.filter { !excluding.contains($0.key) }
+        if !rows.isEmpty { try feed?.accept(.rows(rows), table) }
     }
 
     /// Receives an object without its row, or with the location at which it was read. Returns false when no more objects are needed.

@@ -158,9 +158,10 @@ final class DictionaryInputReader {
 
     // MARK: Many rows
 
-    /// Reads the related objects of the rows of a leaf, in key order.
+    /// Reads the related objects of several rows, in key order.
     func prepare(_ rows: RowBatch, expecting expected: Int, _ programs: ColumnPrograms) throws(EngineError) {
-        guard case .leaf = rows, !programs.paths.isEmpty || !programs.counters.isEmpty else { return }
+        if case .row = rows { return }
+        guard !programs.paths.isEmpty || !programs.counters.isEmpty else { return }
         var keys: [UInt64] = []
         try rows.forEach { (row) throws(EngineError) in keys.append(row.key) }
         try prepare(keys, expecting: expected, programs) { body throws(EngineError) in

@@ -1,0 +1,88 @@
+// Prefetching and reading the cells of one row, for the readers of single cells.
+
+internal import CSystem
+import Glibc
+
+extension LeafView {
+    /// Prefetches some cells of a row together, so that their cache misses overlap.
+    @inline(__always)
+    func touchAhead(_ slot: Int, _ wanted: UInt64) {
+        var rest = wanted
+        while rest != 0 {
+            let c = unsafe columns[rest.trailingZeroBitCount]
+            rest &= rest &- 1
+            guard !c.isAbsent else { continue }
+            if c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0 {
+                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3))
+            }
+            if c.valueBitmap >= 0 {
+                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.valueBitmap) + slot >> 3))
+            } else {
+                unsafe fetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
+            }
+        }
+    }
+}
+
+extension RowView {
+    /// The distance, in rows, between a read cell and the prefetched cell. It is long enough for the memory access.
+    private static let rowsAhead = 8
+
+    /// Prefetches the cell of a later row. Callers change reference counts between two reads, which waits for all outstanding loads. So without
+    /// prefetching, the cache misses of different rows would not overlap.
+    @inline(__always)
+    func fetchNeighbour(_ column: Int) {
+        let next = slot + RowView.rowsAhead
+        let c = unsafe leaf.columns[column]
+        guard next < leaf.count, !c.isAbsent, c.valueBitmap < 0 else { return }
+        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + next * Int(c.width)
+        guard c.kind == ColumnKind.bytes.rawValue else { return unsafe fetch_line(leaf.page.base + offset) }
+        unsafe fetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
+    }
+
+    @inline(__always)
+    func touchTexts(_ columns: UInt64) {
+        var rest = columns
+        while rest != 0 {
+            touchText(rest.trailingZeroBitCount)
+            rest &= rest &- 1
+        }
+    }
+
+    /// Prefetches the first and the last cache line of a text, unless it is a blob.
+    @inline(__always)
+    func touchText(_ column: Int) {
+        guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }
+        unsafe fetch_line(start)
+        unsafe fetch_line(start + max(bytes.count - 1, 0))
+    }
+
+    /// True if the cell has these bytes; false also for a blob.
+    @inline(__always)
+    func isText(_ column: Int, _ text: UnsafeRawBufferPointer) -> Bool {
+        guard !isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, slot), bytes.count == text.count else { return false }
+        guard let start = text.baseAddress else { return true }
+        return unsafe memcmp(bytes.baseAddress!, start, text.count) == 0
+    }
+
+    @inline(__always)
+    func textCell(_ column: Int) throws(EngineError) -> TextCell {
+        isNull(column) ? .null : .text(try string(column))
+    }
+
+    @inline(__always)
+    func fixedCell(_ column: Int) -> FixedCell {
+        if isNull(column) { return FixedCell(.null) }
+        let c = unsafe leaf.columns[column]
+        if c.valueBitmap >= 0 || c.kind == ColumnKind.bit.rawValue { return FixedCell(.value, bit(column) ? 1 : 0) }
+        if c.isAbsent { return FixedCell(.value, fixedFill(column)) }
+        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * Int(c.width)
+        let bits: UInt64 = switch c.width {
+        case 8: leaf.page.load(offset, as: UInt64.self)
+        case 4: UInt64(leaf.page.load(offset, as: UInt32.self))
+        case 2: UInt64(leaf.page.load(offset, as: UInt16.self))
+        default: UInt64(leaf.page.load(offset, as: UInt8.self))
+        }
+        return FixedCell(.value, bits)
+    }
+}
