@@ -1,5 +1,5 @@
-// The page files of a store: append-only files of page records, each with a number that is never reused. No byte is written twice, and a
-// file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
+// The page files of a store: append-only files of page records, each with a number. A number that a checkpoint has counted is never used for
+// another file. No byte is written twice, and a file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
 // higher folders interpret the references between records.
 
 internal import HornbeamThreads
@@ -85,7 +85,7 @@ package final class PageFiles: Sendable {
     /// Skips numbers that another process has used.
     func setNextFile(atLeast number: PageFileNumber) { state.withLock { $0.nextFile = max($0.nextFile, number) } }
 
-    /// The number of the next new file. The meta file stores it, so that numbers are never reused.
+    /// The number of the next new file. Each checkpoint stores it in `meta`, so that numbers below it are never reused.
     package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }
 
     /// The existing files in the order of their numbers.
