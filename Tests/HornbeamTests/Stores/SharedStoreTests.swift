@@ -52,7 +52,7 @@ struct SharedPair {
 /// Stores with `isShared`. The other side is an engine of its own, on the disk of the system.
 @Suite("Stores that several processes write") struct SharedStoreTests {
     @Test("PSC-22: the saves of another process reach sequences, with IDs, keys, author and process")
-    func newsReachSequences() async throws {
+    func savesOfOthersReachSequences() async throws {
         let pair = try SharedPair.company()
         var changes = pair.here.changes().makeAsyncIterator()
         let (id, gone) = try pair.there.performAndWait { context in
