@@ -139,7 +139,7 @@ struct UpdateValues {
 /// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time.
 final class RowBuffers {
     private var buffers: [RowBuffer?]
-    /// The rows of each table that `recycle` has returned.
+    /// The rows that `recycle` has received, by table.
     private var recycled: [[RowBuffer]]
     /// The buffer for the keys of index entries.
     fileprivate var key = IndexKey()
