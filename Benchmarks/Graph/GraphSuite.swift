@@ -16,7 +16,7 @@ struct GraphSuite {
         Row(id: "1b", title: "insert through objects, a save each 10,000", unit: "ns/row", goal: .atMost(0.7, .sqlite)),
         Row(id: "1c", title: "store size afterwards", unit: "MB", goal: .atMost(0.6, .sqlite)),
         Row(id: "2", title: "object by uid, reading two attributes", unit: "ns", goal: .atMost(0.5, .lmdb)),
-        Row(id: "2c", title: "… each uid asked for the first time after opening", unit: "ns", goal: .atMost(0.7, .lmdb)),
+        Row(id: "2c", title: "… each uid looked up for the first time after opening", unit: "ns", goal: .atMost(0.7, .lmdb)),
         Row(id: "3", title: "object by ID, likewise", unit: "ns", goal: .atMost(0.55, .lmdb)),
         Row(id: "4", title: "count, longitude > 37 (no index)", unit: "ms", goal: .atMost(0.04, .sqlite)),
         Row(id: "5", title: "fetch longitude > 37, read two attributes of each", unit: "ms", goal: .atMost(0.8, .sqlite)),

@@ -9,7 +9,7 @@ final class GraphArticles: ArticleStore {
     private let schema: String
     private let keepsHistory: Bool
 
-    /// - Parameter keepsHistory: The rival has no history, so it is on only in the rows that name it.
+    /// - Parameter keepsHistory: True in the rows that name history. The rival has none.
     init(_ server: String, schema: String, keepsHistory: Bool = false) throws {
         (self.server, self.schema, self.keepsHistory) = (server, schema, keepsHistory)
         container = try Self.open(server, schema, keepsHistory)

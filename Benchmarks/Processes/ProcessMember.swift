@@ -32,7 +32,7 @@ struct ProcessMember {
         case .hornbeam, .machine, .libpq: break
         }
         #endif
-        // The rivals have no history and no news.
+        // The rivals have no history and no notifications.
         let container = try Event.container(at: path, poolBytes: 64 << 20, isShared: true)
         return OpenStore(save: { try insert(container, $0) }, close: { try container.close() })
     }

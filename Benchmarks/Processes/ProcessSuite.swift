@@ -1,8 +1,8 @@
 import Foundation
 import Hornbeam
 
-/// Rows M2 to M4: 2, 4 and 8 processes save one object each as fast as they can into one store; news of a save in another process; taking turns;
-/// reads beside a foreign writer.
+/// Rows M2 to M4: 2, 4 and 8 processes save one object each as fast as they can into one store; the delay until a change arrives in another process; taking
+/// turns; reads beside a writer of another process.
 struct ProcessSuite {
     let options: Options
     let folder: Folder
@@ -16,8 +16,8 @@ struct ProcessSuite {
             Row(id: id + "w", title: "… longest save, in medians", unit: "×", goal: .atMost(20)),
         ]
     } + [
-        Row(id: "M2n", title: "news: from a save's return to the change in another process", unit: "ms", goal: .atMost(20)),
-        Row(id: "M2t", title: "two processes save alternately, each after the news of the other's save", unit: "ms/save"),
+        Row(id: "M2n", title: "from a save's return to the change in another process", unit: "ms", goal: .atMost(20)),
+        Row(id: "M2t", title: "two processes save alternately, each after the other's change has arrived", unit: "ms/save"),
         Row(id: "M2a", title: "… a process alone, with history", unit: "ms/save"),
         Row(id: "M2r", title: "reads beside a process that saves, as a share of reads alone", unit: "×", goal: .atLeast(0.9)),
         Row(id: "M2rp", title: "… in a second of processor time of the reading thread", unit: "×"),

@@ -183,7 +183,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
         }
     }
 
-    /// Also the values that other processes have set since the store was opened.
+    /// Reads the metadata from the server, with the values that other processes have set since the store was opened.
     public func currentMetadata() throws -> [String: PropertyValue] {
         let settings = try layout.settings
         let found = try withConnection { try $0.execute(Statement("SELECT value FROM \(settings) WHERE name = 'metadata'")) }

@@ -10,7 +10,7 @@ import Testing
         #expect(try Run(StressMode.self, options).perform() == 0)
     }
 
-    @Test("a worker goes on for the given time, and each of its increments is counted")
+    @Test("a worker runs for the given time, and each of its increments is counted")
     func timedWorkers() throws {
         let stack = try StressStack(inMemory: true)
         defer { stack.remove() }

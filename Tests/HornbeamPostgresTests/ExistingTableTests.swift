@@ -7,7 +7,7 @@ import Testing
 /// Tables that were made by hand, with rows that psql has inserted.
 @Suite(.enabled(if: PostgresServer.isThere)) struct ExistingTableTests {
     /// Authors with books in tables of their own, tags in a table that the store makes, and pairs in an existing join table.
-    private static func model() throws -> ManagedObjectModel {
+    static func model() throws -> ManagedObjectModel {
         try ManagedObjectModel {
             Entity("Author", userInfo: ["postgres.table": "authors", "postgres.key": "author_id", "postgres.version": "revision"]) {
                 Attribute("name", .string, unique: true).adding(userInfo: ["postgres.column": "full name"])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    private static let tables = """
+    static let tables = """
         CREATE TABLE authors (author_id serial PRIMARY KEY, "full name" varchar(40) NOT NULL UNIQUE, born int, seen_at timestamptz,
             added timestamptz NOT NULL DEFAULT now(), revision int NOT NULL DEFAULT 1);
         CREATE TABLE books (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, title text NOT NULL,
@@ -48,17 +48,17 @@ import Testing
         """
 
     /// A schema with tables and rows.
-    private func schema(_ sql: String = tables) throws -> String {
+    func schema(_ sql: String = tables) throws -> String {
         let schema = PostgresServer.freshSchema()
         try PostgresServer.sql("CREATE SCHEMA \"\(schema)\"; SET search_path TO \"\(schema)\"; \(sql)")
         return schema
     }
 
-    private func rows(_ schema: String, _ sql: String) throws -> [String] {
+    func rows(_ schema: String, _ sql: String) throws -> [String] {
         try PostgresServer.sql("SET search_path TO \"\(schema)\"; \(sql)").split(separator: "\n").map(String.init)
     }
 
-    private func objects(_ context: ManagedObjectContext, _ entity: String, _ format: String? = nil, by key: String) throws -> [ManagedObject] {
+    func objects(_ context: ManagedObjectContext, _ entity: String, _ format: String? = nil, by key: String) throws -> [ManagedObject] {
         try context.fetch(
             FetchRequest<ManagedObject>(entityName: entity, predicate: try format.map { try FetchPredicate(format: $0) }, sortedBy: [FetchSort(key)]))
     }
@@ -240,119 +240,6 @@ import Testing
         #expect(try kept.value(forKey: "text") == "kept")
         #expect(try kept.objectIDs(forRelationshipNamed: "books") == [book.objectID])
         #expect(try rows(schema, "SELECT id, title, author_id, _version, note FROM books ORDER BY 1").first == "1|First|1|1|")
-        try container.close()
-    }
-
-    @Test(
-        "a model that names a column or a table twice is refused",
-        arguments: [
-            ("Book", "authorID", "author_id", "another property"), ("Book", "number", "id", "the key"), ("Other", "title", "title", "two entities"),
-        ])
-    func tablesAndColumnsAreMappedOnce(entity: String, attribute: String, column: String, message: String) throws {
-        var definition = try Self.model().entities.map(\.definition)
-        let books = try #require(definition.firstIndex { $0.name == "Book" })
-        var added = AttributeDescription(attribute, .integer64, optional: true)
-        added.userInfo["postgres.column"] = column
-        if entity == "Book" {
-            definition[books].attributes.append(added)
-        } else {
-            var other = Entity(entity, attributes: [added], relationships: [])
-            other.userInfo["postgres.table"] = "books"
-            definition.append(other)
-        }
-        let model = try ManagedObjectModel(entities: definition)
-        let error = hornbeamError { _ = try PostgresServer.container(schema(), model) }
-        #expect(error?.code == .modelMismatch && error?.message.contains(message) == true, "\(error?.message ?? "")")
-    }
-
-    @Test("an object equals no object of another table with the same key")
-    func referencesOfOtherTables() throws {
-        let schema = try schema()
-        let container = try PostgresServer.container(schema, Self.model())
-        let context = container.newContext()
-        let bob = try #require(objects(context, "Author", "name == 'Bob'", by: "name").first)
-        // Book 1 and tag 1; the other author is 1 too.
-        let first = try #require(objects(context, "Book", "title == 'First'", by: "title").first)
-        let tag = try context.make("Tag", ["label": "one"])
-        try context.save()
-        func names(_ format: String, _ arguments: any PredicateArgument...) throws -> [PropertyValue] {
-            let predicate = try FetchPredicate(format: format, arguments: arguments)
-            let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: predicate, sortedBy: [FetchSort("name")])
-            return try container.newContext().fetch(request).map { try $0.value(forKey: "name") }
-        }
-        #expect(try names("SELF IN %@", [bob, first, tag]) == ["Bob"])
-        #expect(try names("SELF == %@", first.objectID) == [])
-        #expect(try names("ANY books == %@", tag.objectID) == [])
-        #expect(try names("ANY books == %@", first.objectID) == ["Ann"])
-        let delete = BatchDeleteRequest(entityName: "Author", predicate: try FetchPredicate(format: "SELF == %@", first.objectID))
-        #expect(try container.newContext().execute(delete).count == 0)
-        #expect(try rows(schema, "SELECT count(*) FROM authors") == ["2"])
-        try container.close()
-    }
-
-    @Test("a row of an existing table whose key is too large is reported, and no other row is changed")
-    func largeKeys() throws {
-        let far = "INSERT INTO books (id, title) OVERRIDING SYSTEM VALUE VALUES (1099511627777, 'Far');"
-        let schema = try schema(Self.tables + far)
-        let container = try PostgresServer.container(schema, Self.model())
-        let context = container.newContext()
-        let error = hornbeamError {
-            for book in try objects(context, "Book", "title == 'Far'", by: "title") { try book.setValue("Moved", forKey: "title") }
-            try context.save()
-        }
-        #expect(error?.code == .storeOperationFailed, "\(error?.message ?? "")")
-        var update = BatchUpdateRequest(entityName: "Book", predicate: try FetchPredicate(format: "title == 'Far'"))
-        update.set("title", to: "Moved")
-        #expect(hornbeamError { _ = try container.newContext().execute(update) }?.code == .storeOperationFailed)
-        #expect(try rows(schema, "SELECT title FROM books WHERE id IN (1, 1099511627777) ORDER BY id") == ["First", "Far"])
-        try PostgresServer.sql("SELECT setval(pg_get_serial_sequence('\"\(schema)\".books', 'id'), 1099511627780)")
-        let saving = container.newContext()
-        let refused = hornbeamError {
-            try saving.insert(entityNamed: "Book").setValue("New", forKey: "title")
-            try saving.save()
-        }
-        #expect(refused?.code == .storeOperationFailed, "\(refused?.message ?? "")")
-        try container.close()
-    }
-
-    @Test("a reference that no row can have is reported", arguments: [-1, 0])
-    func impossibleReferences(author: Int) throws {
-        let schema = try schema(
-            Self.tables + "ALTER TABLE books DROP CONSTRAINT books_author_id_fkey; UPDATE books SET author_id = \(author) WHERE id = 3;")
-        let container = try PostgresServer.container(schema, Self.model())
-        let error = hornbeamError { _ = try objects(container.newContext(), "Book", by: "title") }
-        #expect(error?.code == .storeOperationFailed && error?.message.contains("author_id") == true, "\(error?.message ?? "")")
-        try container.close()
-    }
-
-    @Test("a time without a time zone is UTC, whatever zone the session has")
-    func timesWithoutTimeZone() throws {
-        func model(_ type: String) throws -> ManagedObjectModel {
-            try ManagedObjectModel {
-                Entity("Event", userInfo: ["postgres.table": "events"]) {
-                    Attribute("seen", .date, optional: true, unique: true).adding(userInfo: ["postgres.type": type])
-                }
-            }
-        }
-        let schema = try schema("CREATE TABLE events (id bigserial PRIMARY KEY, seen timestamp UNIQUE, _version bigint NOT NULL DEFAULT 1);")
-        #expect(hornbeamError { _ = try PostgresServer.container(schema, model("timestamptz")) }?.code == .modelMismatch)
-        let description = PersistentStoreDescription.postgres(
-            (PostgresServer.connection ?? "") + " options='-c TimeZone=UTC-9'", schema: schema, connectionsMax: 3)
-        let container = try PostgresServer.container(description, model("timestamp"))
-        let context = container.newContext()
-        let time = { (seconds: Double) in PropertyValue.date(Date(timeIntervalSinceReferenceDate: seconds)) }
-        let event = try context.make("Event", ["seen": time(1)])
-        try context.save()
-        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:01"])
-        try event.setValue(time(2), forKey: "seen")
-        try context.save()
-        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:02"])
-        try context.make("Event", ["seen": time(2)])
-        #expect(hornbeamError { try context.save() }?.code == .constraintConflict)
-        var update = BatchUpdateRequest(entityName: "Event")
-        update.set("seen", to: time(3))
-        #expect(try container.newContext().execute(update).count == 1)
-        #expect(try rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:03"])
         try container.close()
     }
 

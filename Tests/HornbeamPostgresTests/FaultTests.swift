@@ -43,7 +43,7 @@ import Testing
         try container.close()
     }
 
-    @Test("a store that was destroyed and made again while this process had no connection is not taken for the old one")
+    @Test("a store that was destroyed and made again while this process had no connection is refused")
     func storesThatWereMadeAgain() throws {
         let schema = PostgresServer.freshSchema()
         let application = "old-\(schema.suffix(8))"
@@ -95,8 +95,10 @@ import Testing
         try PostgresServer.sql("DROP SCHEMA \"\(schema)\" CASCADE")
     }
 
-    @Test("a save that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(20)))
-    func deadlock() throws {
+    @Test(
+        "a save or a batch that ends a deadlock with a program of another kind is repeated", .timeLimit(.minutes(20)), .serialized,
+        arguments: [false, true])
+    func deadlock(isBatch: Bool) throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(PostgresServer.description(schema, application: "deadlocked"), Self.model())
         let context = container.newContext()
@@ -104,8 +106,8 @@ import Testing
         try context.save()
         let before = try deadlocks()
         let table = "\"\(schema)\".\"Picture\""
-        // The other program locks the second row, and the first one when the save waits. The save locks them in the order of their keys, and looks for a
-        // deadlock after a second.
+        // The other program locks the second row, and the first one when the save waits. The save locks them in the order of their keys, the batch in that
+        // of the table. The server looks for a deadlock after a second.
         let other = Thread {
             do {
                 try PostgresServer.sql(
@@ -119,9 +121,15 @@ import Testing
         }
         other.start()
         while try PostgresServer.sql("SELECT count(*) FROM pg_locks WHERE relation = '\(table)'::regclass AND pid <> pg_backend_pid()") == "0" { usleep(5000) }
-        for picture in found { try picture.setValue(1, forKey: "views") }
-        context.mergePolicy = .mergeByPropertyObjectTrump
-        try context.save()
+        if isBatch {
+            var update = BatchUpdateRequest(entityName: "Picture")
+            update.set("views", to: 1)
+            #expect(try container.newContext().execute(update).count == 2)
+        } else {
+            for picture in found { try picture.setValue(1, forKey: "views") }
+            context.mergePolicy = .mergeByPropertyObjectTrump
+            try context.save()
+        }
         while !other.isFinished { usleep(5000) }
         #expect(try PostgresServer.sql("SELECT string_agg(views || ' ' || _version, ', ' ORDER BY name) FROM \(table)") == "1 2, 1 2")
         // The server counts deadlocks with a delay.

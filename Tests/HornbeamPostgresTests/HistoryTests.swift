@@ -131,7 +131,7 @@ import Testing
         for container in containers { try container.close() }
     }
 
-    @Test("a save waits for an inherited unique value before it takes its place in the history")
+    @Test("a save waits for an inherited unique value before it inserts its entry of the history")
     func inheritedUniqueValues() throws {
         var song = Entity("Song", parent: "Work") {}
         song.uniquenessConstraints = [["title"]]

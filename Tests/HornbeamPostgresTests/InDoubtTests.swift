@@ -56,9 +56,9 @@ import Testing
         #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name").count == 3)
     }
 
-    /// The question used to be reported as an error of the save, which the app then repeated with new keys.
-    @Test("a save whose question for its outcome is refused is in doubt, and written once")
-    func refusedQuestions() throws {
+    /// The error of the query for the outcome was thrown as the error of the save, which the app then repeated with new keys.
+    @Test("a save whose outcome cannot be queried is in doubt, and written once")
+    func failedQueriesForOutcomes() throws {
         let schema = PostgresServer.freshSchema()
         let (proxy, container, context, _) = try filled(schema)
         try context.make("Tag", ["label": "next"])
@@ -175,7 +175,7 @@ import Testing
         try container.close()
     }
 
-    @Test("the error of a batch insert with an unknown outcome does not tell to repeat it")
+    @Test("the error of a batch insert with an unknown outcome advises to look at the objects first")
     func batchInserts() throws {
         let schema = PostgresServer.freshSchema()
         let (proxy, container, _, _) = try filled(schema)
@@ -191,7 +191,7 @@ import Testing
         try container.close()
     }
 
-    @Test("a batch that was executed before the server went away says so")
+    @Test("the error of a batch that was executed before the connection was lost says that it was executed")
     func executedBatches() throws {
         let schema = PostgresServer.freshSchema()
         let proxy = try SocketProxy(server: PostgresServer.folder)

@@ -36,7 +36,7 @@ import Testing
         #expect(!pacing.begin())
     }
 
-    @Test func aFailedSaveTakesItsNotificationBack() {
+    @Test func afterAFailedSaveTheNextOneNotifies() {
         let pacing = NotificationPacing()
         pacing.setListening(true)
         #expect(pacing.begin())

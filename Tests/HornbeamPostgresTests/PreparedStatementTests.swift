@@ -15,7 +15,7 @@ import Testing
         #expect(uses == [.text, .prepare("s1", removing: nil), .name("s1"), .name("s1")])
     }
 
-    @Test("a further statement replaces the one that was not used for the longest time")
+    @Test("a further statement replaces the least recently used one")
     func oldestStatementsAreReplaced() {
         var prepared = PreparedStatements()
         for number in 0 ..< PreparedStatements.preparedMax {
@@ -29,7 +29,7 @@ import Testing
         #expect(replaced == [.text, .prepare("s130", removing: "s3")])
     }
 
-    @Test("a statement that the server could not prepare takes no place")
+    @Test("a statement that the server could not prepare does not count")
     func failedStatements() {
         var prepared = PreparedStatements()
         for number in 0 ..< 2 * PreparedStatements.preparedMax {

@@ -64,6 +64,27 @@ import Testing
         try container.persistentStoreCoordinator.remove(other)
     }
 
+    @Test("PSC-7: a store that was added for reading only is read, and its saves and batches are refused")
+    func readOnly() throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try PostgresServer.container(schema)
+        let context = writer.newContext()
+        try context.make("Author", ["name": "a"])
+        try context.save()
+        var description = PostgresServer.description(schema)
+        description.isReadOnly = true
+        let container = try PostgresServer.container(description)
+        let reader = container.newContext()
+        let author = try #require(reader.fetch(authors).first)
+        try author.setValue("b", forKey: "name")
+        #expect(hornbeamError { try reader.save() }?.code == .readOnly)
+        var update = BatchUpdateRequest(entityName: "Author")
+        update.set("name", to: "b")
+        #expect(hornbeamError { _ = try container.newContext().execute(update) }?.code == .readOnly)
+        #expect(try PostgresServer.sql("SELECT name FROM \"\(schema)\".\"Author\"") == "a")
+        for container in [container, writer] { try container.close() }
+    }
+
     @Test("names of entities that the store's own tables can have are refused, and nothing is created", arguments: ["_hornbeam", "_hornbeam_saves"])
     func names(name: String) throws {
         let schema = PostgresServer.freshSchema()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HornbeamPostgres
 
-/// Reads of the table of saves, by which a process learns of the saves of others.
+/// Reads of the table of saves, in which a process finds the saves of others.
 @Suite(.enabled(if: PostgresServer.isThere)) struct SaveReaderTests {
     private func connection() throws -> Connection { try Connection(PostgresServer.connection ?? "", until: Deadline(after: .seconds(20))) }
 

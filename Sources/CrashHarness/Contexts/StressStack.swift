@@ -89,7 +89,7 @@ struct StressStack {
         .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
     ]
 
-    /// - Parameter seconds: The least time for which the worker runs. After its steps, it goes on until then.
+    /// - Parameter seconds: The least time for which the worker runs. It makes further steps until then.
     func worker(_ number: Int, _ seed: UInt64, _ steps: Int, seconds: Double = 0) throws -> StressTally {
         let end = ContinuousClock.now + .seconds(seconds)
         return try container.performAndWait { context in

@@ -124,10 +124,10 @@ final class LedgerWork {
         if unsafe write(1, line, line.count) != line.count { throw ReportsEnded() }
     }
 
-    func change(_ context: ManagedObjectContext, times: Int, while goesOn: () -> Bool) throws {
+    func change(_ context: ManagedObjectContext, times: Int, while mayContinue: () -> Bool) throws {
         context.automaticallyMergesChangesFromParent = ledger.schema == nil
         for step in 0..<times {
-            guard goesOn() else { return }
+            guard mayContinue() else { return }
             switch Int.random(in: 0..<10) {
             case 0..<6: try insert(context)
             case 6: try delete(context)
@@ -135,7 +135,7 @@ final class LedgerWork {
             default: try transfer(context)
             }
             if step % 50 == 49 {
-                // Every second time the objects of the context show what it has merged.
+                // Every second time the context keeps its objects, so that the check reads merged values.
                 if step % 100 == 99 { context.reset() }
                 if ledger.schema == nil { _ = try Ledger.verify(context, hasLines: ledger.hasTwoStores) }
             }

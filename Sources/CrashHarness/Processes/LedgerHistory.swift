@@ -13,11 +13,11 @@ struct LedgerHistory {
     ///
     /// - Parameters:
     ///   - existing: The entries that exist.
-    ///   - beginsAnew: True if a migration, before which nothing was changed since the last call, may have removed all transactions.
-    mutating func verify(_ container: PersistentContainer, entries existing: Set<ManagedObjectID>, beginsAnew: Bool = false) throws {
+    ///   - mayBeRemoved: True if a migration may have removed all transactions. Nothing was changed between the last call and the migration.
+    mutating func verify(_ container: PersistentContainer, entries existing: Set<ManagedObjectID>, mayBeRemoved: Bool = false) throws {
         let history = container.history.of(container.persistentStoreCoordinator.persistentStores[0])
         switch try history.fetch(after: token) {
-        case .resync where beginsAnew && token != nil:
+        case .resync where mayBeRemoved && token != nil:
             token = nil
             return try verify(container, entries: existing)
         case .resync(let gap, _): throw Finding("history has a gap: \(gap)")

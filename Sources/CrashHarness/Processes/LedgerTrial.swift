@@ -73,7 +73,7 @@ final class LedgerTrial {
                 Set(try $0.fetchIDs(FetchRequest<ManagedObject>(entityName: "Entry")))
             )
         }
-        try history.verify(container, entries: entries, beginsAnew: ledger.schema != nil)
+        try history.verify(container, entries: entries, mayBeRemoved: ledger.schema != nil)
         let lost = expected.subtracting(tags)
         guard lost.isEmpty else { throw Finding("\(lost.count) acknowledged entries are missing, such as \(lost.sorted()[0])") }
         let alien = tags.subtracting(expected).subtracting(begun)

@@ -57,10 +57,10 @@ enum ServerMode: Mode {
 }
 
 extension Run {
-    /// The whole number of an option that only this mode has.
-    fileprivate func option(_ name: String, _ other: Int, _ isGood: (Int) -> Bool) throws -> Int {
-        guard let text = options.extras[name] else { return other }
-        guard let number = Int(text), isGood(number) else { throw UsageError("--\(name) cannot be '\(text)'") }
+    /// The whole number of an option that only this mode has; a default without the option.
+    fileprivate func option(_ name: String, _ standard: Int, _ isValid: (Int) -> Bool) throws -> Int {
+        guard let text = options.extras[name] else { return standard }
+        guard let number = Int(text), isValid(number) else { throw UsageError("--\(name) cannot be '\(text)'") }
         return number
     }
 }

@@ -78,7 +78,7 @@ public final class BatchRow {
     func set(_ nameID: PropertyNameID, _ value: PropertyValue) {
         if let index = entity.index(of: nameID), isPlain[index] {
             do {
-                if try writer.setHeld(index, value) { return given.insert(index) }
+                if try writer.setUnconverted(index, value) { return given.insert(index) }
             } catch { return fail(error) }
         }
         let property = property(nameID)

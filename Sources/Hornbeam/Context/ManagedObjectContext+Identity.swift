@@ -127,7 +127,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The same for the keys of rows of one entity.
+    /// The objects for the keys of rows of one entity; faults for those that are not registered.
     func objects(for keys: ArraySlice<UInt64>, _ scope: EntityScope) -> [ManagedObject] {
         let hints = (try? scope.readingCells().find(keys)) ?? []
         var objects: [ManagedObject] = []

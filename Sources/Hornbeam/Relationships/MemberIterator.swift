@@ -65,7 +65,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         switch source {
         case .nothing: return
         case .stored(var members):
-            // The only reference to the lists, which therefore are not copied.
+            // `members` is then the only reference to its lists, so that they are not copied.
             source = .nothing
             batch = members.next(Self.width, in: context)
             source = .stored(members)

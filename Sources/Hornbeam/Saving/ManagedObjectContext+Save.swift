@@ -100,7 +100,7 @@ extension ManagedObjectContext {
                 try withoutUndo { try resolve(conflicts, draft) }
                 if !role.skipsValidation { try validate() }
             } catch let error as HornbeamError {
-                throw named(error, draft)
+                throw withContextIDs(error, draft)
             }
         }
         throw HornbeamError(
@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     }
 
     /// The error of a store, in which new objects have the IDs that they have in this context.
-    private func named(_ error: HornbeamError, _ draft: ChangeSetBuilder) -> HornbeamError {
+    private func withContextIDs(_ error: HornbeamError, _ draft: ChangeSetBuilder) -> HornbeamError {
         if error.objectIDs.isEmpty || draft.newKeys.isEmpty { return error }
         let new = Dictionary(draft.newKeys.map { (objectID($0.1), $0.0.objectID) }) { first, _ in first }
         var error = error

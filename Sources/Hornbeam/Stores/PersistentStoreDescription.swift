@@ -32,13 +32,15 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var configurationName: String?
     /// Opens for reading only: takes no lock and writes nothing, so a store can be read while another process
     /// writes, and on read-only media. Reads show one snapshot until
-    /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).
+    /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22). A custom store is opened as usual, and only
+    /// saves and batches are refused.
     public var isReadOnly = false
     /// Opens the store for writing together with other processes of this machine. All of them must set it; otherwise the second one gets the
     /// error `storeInUse`. The processes write in turns. Commits of others reach contexts, change sequences and fetched results as those of
     /// this process do, with history (PSC-22). Ignored for stores in memory.
     public var isShared = false
-    /// The time for which a save waits while another process writes a shared store. Then it throws `busy`, and nothing was written.
+    /// The time for which a save waits while another process writes a shared store. Then it throws `busy`, and nothing was written. A time below
+    /// 20 ms counts as 20 ms.
     public var busyTimeout = Duration.seconds(10)
     /// Allows stores on NFS, SMB and other network file systems. Locks and syncs are unreliable there: open the store from one machine only.
     public var allowsNetworkFileSystem = false

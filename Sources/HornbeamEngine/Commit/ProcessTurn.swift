@@ -88,7 +88,7 @@ final class ProcessTurn: Sendable {
     /// False in simulations.
     private let usesThread: Bool
     private let limit: UInt64
-    /// The thread needs some time to take a turn that no process has.
+    /// The shortest limit: the thread needs some time to take a turn that no process has.
     private static let limitMin: UInt64 = 20_000_000
     /// The time for which a process keeps a turn that another one asks for, in nanoseconds. It limits how long the others wait.
     private let turnLength: UInt64
@@ -122,7 +122,7 @@ final class ProcessTurn: Sendable {
         }
     }
 
-    /// Starts the thread if the system refused it before. The caller has the monitor.
+    /// Starts the thread if the system refused it before. The caller holds the monitor's lock.
     private func requireThread() throws(EngineError) {
         if unsafe !state.hasThread { unsafe state.hasThread = startThread() }
         guard unsafe !state.hasThread else { return }
@@ -174,7 +174,7 @@ final class ProcessTurn: Sendable {
                 if now < end {
                     monitor.wait(.turn, milliseconds: Int((end - now) / 1_000_000) + 1)
                 } else {
-                    // A process that has the turn already, and reads the commits of others, waits for none of them.
+                    // In `taking`, this process has the turn and reads the commits of others. It no longer waits for another process.
                     guard unsafe state.phase == .taking else { throw busy }
                     monitor.wait(.turn)
                 }

@@ -27,9 +27,10 @@ final class FileEvents: Sendable {
     private let hasEnded = Atomic(false)
     /// False if the file is missing, or if the system refused the watch because a limit is reached.
     private let isWatching = Atomic(false)
+    /// In milliseconds; negative without a limit.
     private let waitMaxWithEvents: Int32
 
-    /// `waitMax`: the longest wait for an event; negative without a limit.
+    /// `waitMax`: the longest wait for an event, in milliseconds; negative without a limit.
     init(waitMax: Int32 = FileEvents.waitMax) {
         waitMaxWithEvents = waitMax
         #if canImport(Glibc)
@@ -64,7 +65,7 @@ final class FileEvents: Sendable {
         #endif
     }
 
-    /// The longest time of the next wait, in milliseconds. Short if a change, or a call of `wake`, would not end it.
+    /// The longest time of the next wait, in milliseconds. It is short if no change and no call of `wake` would end the wait.
     var nextWaitMax: Int32 { isWatching.load(ordering: .relaxed) && waking.read >= 0 ? waitMaxWithEvents : Self.waitMaxWithoutEvents }
 
     /// Returns after a change, after `wake` or `end`, or after a time limit.

@@ -207,7 +207,7 @@ extension Engine {
             try checkpointer.sealFiles()
             try core.files.openAllFiles()
         } catch {
-            // Otherwise a thread that waits for the sync of a lazy commit would wait without a log.
+            // A thread that waits for the sync of a lazy commit then receives the error; without it, the wait would not end.
             if error.code == .durabilityLost { core.pipeline.fail(error) }
             return nil
         }
@@ -224,7 +224,7 @@ extension Engine {
         maintenance.stop()
         logMaintenance.stop()
         guard let isHeld = turn.end() else { return }
-        // The last process writes a checkpoint, also if its follower refuses the commits of others because of their schema.
+        // Removed, so that the last process writes a checkpoint even if the follower would refuse the commits of others because of their schema.
         subscription.withLock { $0 = nil }
         var failure: EngineError?
         do throws(EngineError) {

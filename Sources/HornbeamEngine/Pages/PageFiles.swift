@@ -1,5 +1,5 @@
-// The page files of a store: append-only files of page records, each with a number that is never reused. No byte is written twice, and a
-// file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
+// The page files of a store: append-only files of page records, each with a number. A number that a checkpoint has counted is never used for
+// another file. No byte is written twice, and a file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
 // higher folders interpret the references between records.
 
 internal import HornbeamThreads
@@ -72,12 +72,12 @@ package final class PageFiles: Sendable {
     ///
     /// New files get numbers above those of all existing files, which another process may have made.
     ///
-    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change. The files from the number `fresh` on are
-    /// opened again: after the death of a process, the next one does not know the numbers of files that the dead one made and removed after the
-    /// checkpoint, and may use them again.
-    package func openAllFiles(_ listing: [String]? = nil, againFrom fresh: PageFileNumber = .last) throws(EngineError) {
+    /// `listing` contains the names in the folder, if the caller knows them and the folder does not change. The files from the number `first` on are
+    /// opened again: after the death of a process, the next one does not know the numbers of files that the former one made and removed after
+    /// the checkpoint, and may use them again.
+    package func openAllFiles(_ listing: [String]? = nil, againFrom first: PageFileNumber = .last) throws(EngineError) {
         let numbers = try fileSystem.list(directory, known: listing).compactMap(PageFileNumber.init(fileName:))
-        for number in numbers { if number < fresh { _ = try handle(number) } else { try openAgain(number) } }
+        for number in numbers { if number < first { _ = try handle(number) } else { try openAgain(number) } }
         guard let highest = numbers.max() else { return }
         state.withLock { $0.nextFile = max($0.nextFile, highest.next) }
     }
@@ -85,7 +85,7 @@ package final class PageFiles: Sendable {
     /// Skips numbers that another process has used.
     func setNextFile(atLeast number: PageFileNumber) { state.withLock { $0.nextFile = max($0.nextFile, number) } }
 
-    /// The number of the next new file. The meta file stores it, so that numbers are never reused.
+    /// The number of the next new file. Each checkpoint stores it in `meta`, so that numbers below it are never reused.
     package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }
 
     /// The existing files in the order of their numbers.

@@ -38,7 +38,7 @@ public struct CustomStoreTable: Sendable {
     /// The number of rows.
     public var count: Int { keys.count }
 
-    /// Makes room for further rows.
+    /// Reserves memory for a number of rows in total.
     public mutating func reserveCapacity(_ count: Int) {
         keys.reserveCapacity(count)
         versions.reserveCapacity(count)
@@ -53,10 +53,10 @@ public struct CustomStoreTable: Sendable {
         versions.append(version)
     }
 
-    /// The value of the next property, an attribute: of the attribute's type, or `.null`.
+    /// Appends the value of the next property, an attribute. The value has the attribute's type or is `.null`.
     public mutating func append(_ value: PropertyValue) { values.append(value) }
 
-    /// The destination of the next property, a to-one relationship. Without a destination both are nil.
+    /// Appends the destination of the next property, a to-one relationship: its key and its own entity. Without a destination both are nil.
     public mutating func append(destination key: UInt64?, _ entity: EntityDescription?) {
         guard let key, let entity else {
             values.append(.null)
@@ -66,7 +66,7 @@ public struct CustomStoreTable: Sendable {
         destinations.append(Int32(entity.index))
     }
 
-    /// Values with names for one row.
+    /// One row with the names of its properties.
     package func row(_ number: Int, in model: ManagedObjectModel) -> CustomStoreRow {
         var row = CustomStoreRow(CustomStoreKey(entity.name, keys[number]), version: versions[number])
         var destination = number * destinationCount

@@ -31,8 +31,8 @@ extension PostgresStore {
         } catch is CustomStoreDoubt {
             throw HornbeamError(
                 .storeOperationFailed,
-                "The PostgreSQL server cannot be asked whether it has executed the batch, so this is unknown. Look at the objects before you execute "
-                    + "the batch again.")
+                "The PostgreSQL server could not be queried, so it is unknown whether it has executed the batch. Look at the objects before you "
+                    + "execute the batch again.")
         }
     }
 
@@ -122,7 +122,7 @@ private struct BatchStatement {
             test: " WHERE t.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "t", table, "f"))\(keyTest)\(result)", parameters: select.parameters)
     }
 
-    /// The objects that the server has changed. Triggers of existing tables can change more than the assignments, so their versions say nothing.
+    /// The objects that the server has changed. Triggers of existing tables can change more than the assignments, so their versions do not show the values of the rows.
     func answer(_ result: QueryResult) throws -> StoreBatchAnswer {
         var (keys, versions): ([CustomStoreKey], [UInt64]) = ([], [])
         keys.reserveCapacity(result.rowCount)

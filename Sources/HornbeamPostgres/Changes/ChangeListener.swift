@@ -31,7 +31,7 @@ final class ChangeListener: Sendable {
     private static let pauseAfterRead = 0.01
     /// The longest time between two reads while notifications arrive.
     private static let longestPauseAfterRead = 0.1
-    /// The time between two reads as a multiple of the time that a read takes, so that many processes on few processors do not spend most of the time with
+    /// The time between two reads as a multiple of the time that a read takes, so that many processes on few processors do not spend most of their time
     /// reading.
     private static let pauseFactor = 10.0
     /// The time between two reads without a notification, in pauses.

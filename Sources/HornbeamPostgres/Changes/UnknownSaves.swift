@@ -3,10 +3,10 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// The saves and batches of this process whose outcomes are unknown, because the server could not be asked.
+/// The saves and batches of this process whose outcomes are unknown, because the server could not be queried.
 ///
-/// The listener skips the saves of its own process, whose rows the cache already has. Of these saves the cache has no rows, so the listener reads those
-/// that were written.
+/// The listener skips the saves of its own process, because the cache already has their rows. The cache has no rows of the saves in this list, so the
+/// listener reads those that were written.
 final class UnknownSaves: Sendable {
     private let tokens = Guarded<[UUID]>([])
     /// Tokens of transactions that the server has rolled back are never found. Only the newest are kept.

@@ -4,7 +4,7 @@ struct PreparedStatements {
     enum Use: Equatable {
         /// Sent with its text.
         case text
-        /// Prepared under a name before it is executed. Before that, the server forgets another statement.
+        /// Prepared under a name before it is executed. Another statement may be deallocated before that.
         case prepare(String, removing: String?)
         /// Executed by its name.
         case name(String)
@@ -19,7 +19,7 @@ struct PreparedStatements {
 
     /// The number of texts after which a connection drops those that were used once.
     private static let textsMax = 256
-    /// The number of statements that the server keeps. Each further one replaces the one that was not used for the longest time.
+    /// The number of statements that the server keeps for a connection. A further one replaces the least recently used one.
     static let preparedMax = 128
 
     private var entries: [String: Entry] = [:]
@@ -46,7 +46,7 @@ struct PreparedStatements {
         return .prepare(name, removing: removeOldest())
     }
 
-    /// Removes the prepared statement that was not used for the longest time, if there are too many. Returns its name.
+    /// Removes the least recently used prepared statement if there are too many. Returns its name.
     private mutating func removeOldest() -> String? {
         guard preparedCount > Self.preparedMax,
             let oldest = entries.filter({ $0.value.name != nil }).min(by: { $0.value.lastUse < $1.value.lastUse })

@@ -34,7 +34,7 @@ struct HistorySetup {
     func run(isWanted: Bool, exists: Bool) throws -> Bool {
         if exists == isWanted { return exists }
         if exists {
-            // A connection that is just ending counts as another process: then the next opening removes the history.
+            // A connection that is about to end counts as another process. Then the next opening removes the history.
             guard try connection.execute(ModelLock.exclusive(schemaName)).value == "t" else { return true }
             try connection.execute(all: layout.history.removal.map { Statement($0) })
             return false

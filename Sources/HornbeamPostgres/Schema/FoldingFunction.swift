@@ -39,7 +39,7 @@ enum FoldingFunction: String, CaseIterable {
         "CREATE FUNCTION \(name(in: schema))(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS \(Self.bodies[self] ?? "")"
     }
 
-    /// Made once in a process: they have the whole tables.
+    /// Made once in a process, because they contain the folding tables.
     private static let bodies = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.body) })
 
     /// Texts of ASCII need no map. For others the map has each character that changes.

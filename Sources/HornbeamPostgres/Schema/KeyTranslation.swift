@@ -17,7 +17,7 @@ extension StoreLayout {
 
     /// Refuses numbers that are no keys: with a larger one, an object would have the key of an object in another table.
     ///
-    /// - Parameter place: What has the number, for the error.
+    /// - Parameter place: The column or relationship with the number, for the error.
     /// - Throws: `storeOperationFailed`.
     func requireKey(_ number: Int64, of entityName: String, in place: @autoclosure () -> String) throws {
         if number > 0 && number <= Int64(Self.rowKeyMax) { return }

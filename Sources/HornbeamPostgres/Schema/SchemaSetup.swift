@@ -154,7 +154,8 @@ struct SchemaSetup {
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
         try migrate(from: old)
-        // The lists name entities of the old model, which listeners could not read. The tokens stay: they tell the outcomes of saves.
+        // The lists name entities of the old model, which listeners could not read. The tokens stay, because processes look for them to find the outcomes
+        // of saves.
         try connection.execute(Statement("UPDATE \(layout.saves) SET changed = '', deleted = '' WHERE changed IS NOT NULL"))
         if try connection.execute(Statement("SELECT to_regclass($1) IS NOT NULL", [layout.history.entries])).value == "t" {
             // Entries name entities and properties of the old model.

@@ -174,7 +174,7 @@ package final class BatchWriter {
     }
 
     /// Sets an attribute, by its index, to a value of the type of its column. Returns false, and sets nothing, if the value needs a conversion.
-    package func setHeld(_ index: Int, _ value: PropertyValue) throws -> Bool {
+    package func setUnconverted(_ index: Int, _ value: PropertyValue) throws -> Bool {
         // `write` sets no null, because it expects an empty row.
         guard !value.isNull, unsafe table.cells[index].write(value, to: try row()) else { return false }
         if keyCells[index].isNeeded { keyCells[index].set(value) }

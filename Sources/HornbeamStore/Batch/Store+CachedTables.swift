@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// Puts many rows of a querying store into the cache that are not cached yet: in the order of their keys, with one batch of entries for each index.
+// Puts many new rows of a querying store into the cache: in the order of their keys, with one batch of entries for each index.
 
 extension Store {
     /// Caches rows in both forms.

@@ -38,7 +38,7 @@ extension SaveExecution {
     func execute(_ updates: [UpdateValues]) throws {
         var next = 0
         while next < updates.count {
-            let end = min(next + Self.updatesTogether, updates.count)
+            let end = min(next + Self.updatesPerRead, updates.count)
             let rows = TransactionRows(transaction)
             let prepared = try updates[next..<end].map { try prepare($0, rows) }
             for update in prepared { try write(update) }
@@ -46,11 +46,12 @@ extension SaveExecution {
         }
     }
 
-    private static let updatesTogether = 8
+    /// The number of updates whose rows are read before the first of them is written.
+    private static let updatesPerRead = 8
 
     func execute(_ update: UpdateValues) throws { try write(try prepare(update, TransactionRows(transaction))) }
 
-    /// An update with the new row, and what its write removes and adds besides. A class, so that it is not copied.
+    /// An update with its new row, and the owners and index entries that its write removes and adds. A class, so that it is not copied.
     private final class PreparedUpdate {
         let update: UpdateValues
         let row: RowBuffer
@@ -98,7 +99,7 @@ extension SaveExecution {
         (oldEntries, newEntries) = (prepared.oldEntries, prepared.newEntries)
         try exchangeEntries(of: update.reference)
         try transaction.put(prepared.row, key: update.key, in: update.table.tree)
-        buffers.give(prepared.row, of: update.table)
+        buffers.recycle(prepared.row, of: update.table)
         try moveMemberships(update, update.values, prepared.oldOwners)
         note(update.reference, mask: update.mask)
     }

@@ -34,7 +34,7 @@ final class SaveExecution {
         defer { swap(&key, &buffers.key) }
         if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
         try checkVersions()
-        // Each update notes its object, and each insert the owners of its mirrors.
+        // Each update adds a mask for its object, and each insert one for the owner of each mirror.
         masks.reserveCapacity(changes.updates.count + changes.inserts.count)
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
@@ -139,24 +139,24 @@ struct UpdateValues {
 /// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time.
 final class RowBuffers {
     private var buffers: [RowBuffer?]
-    /// Further rows of each table.
-    private var spare: [[RowBuffer]]
+    /// The rows that `recycle` has received, by table.
+    private var recycled: [[RowBuffer]]
     /// The buffer for the keys of index entries.
     fileprivate var key = IndexKey()
 
     init(_ schema: Schema) {
         buffers = Array(repeating: nil, count: schema.tables.count)
-        spare = Array(repeating: [], count: schema.tables.count)
+        recycled = Array(repeating: [], count: schema.tables.count)
     }
 
-    /// An empty row of a table for an update, which `give` returns.
+    /// An empty row of a table for an update. `recycle` returns it after the write.
     func take(of table: EntityTable, in transaction: WriteTransaction) throws(EngineError) -> RowBuffer {
-        guard let row = spare[Int(table.index)].popLast() else { return RowBuffer(layout: try transaction.table(table.tree).layout) }
+        guard let row = recycled[Int(table.index)].popLast() else { return RowBuffer(layout: try transaction.table(table.tree).layout) }
         row.reset()
         return row
     }
 
-    func give(_ row: RowBuffer, of table: EntityTable) { spare[Int(table.index)].append(row) }
+    func recycle(_ row: RowBuffer, of table: EntityTable) { recycled[Int(table.index)].append(row) }
 
     /// An empty row of a table.
     func buffer(of table: EntityTable, in transaction: WriteTransaction) throws(EngineError) -> RowBuffer {

@@ -23,7 +23,7 @@ struct KeyReserve {
     }
 }
 
-/// The keys of stores that failed in this process.
+/// The reserved keys of stores that failed in this process.
 ///
 /// A reservation of keys is not durable at once. If a sync fails, the store returns to a state without it, but objects of contexts may have the keys already.
 /// The next opening of the store in this process therefore reserves later keys.

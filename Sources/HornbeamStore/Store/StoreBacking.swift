@@ -258,7 +258,7 @@ extension Store {
             if backing.custom.isAtomic { try store.updateCache(try backing.call { try $0.rows(for: .everything) }) }
             return store
         } catch {
-            // It was opened, and no container would close it.
+            // The custom store is open already, and no container would close it.
             _ = try? backing.call { try $0.close() }
             throw error
         }

@@ -4,8 +4,8 @@ internal import HornbeamThreads
 /// The turn of the calls of a custom store that must not overlap, such as saves. A thread with the turn must not take it again.
 final class StoreTurn: Sendable {
     private let isTaken = Guarded(false)
-    /// The time after which a waiting call checks again whether its task was cancelled, in milliseconds.
-    private static let pause = 20
+    /// The time after which a waiting call checks again whether its task was cancelled.
+    private static let pauseMilliseconds = 20
 
     /// Runs a body with the turn.
     ///
@@ -22,7 +22,7 @@ final class StoreTurn: Sendable {
 
     private func take(_ isCancellable: Bool) throws {
         guard isCancellable else { return isTaken.wait { Self.take(&$0) } }
-        while isTaken.wait(milliseconds: Self.pause, { Self.take(&$0) }) == nil {
+        while isTaken.wait(milliseconds: Self.pauseMilliseconds, { Self.take(&$0) }) == nil {
             if StoreCancellation.isRequested { throw CancellationError() }
         }
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// The turn of engines with background threads, on the disk of the system.
 @Suite struct ProcessTurnTests {
-    private static func options(_ configure: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
+    static func options(_ configure: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
         SharedStoreTests.sharing(EngineOracle.smallest) { options in
             options.usesBackgroundThread = true
             options.busyTimeout = .seconds(300)
@@ -16,26 +16,15 @@ import Testing
         }
     }
 
-    private static func number(_ transaction: WriteTransaction) throws -> UInt64 {
+    static func number(_ transaction: WriteTransaction) throws -> UInt64 {
         try transaction.value("count")?.reversed().reduce(0) { $0 << 8 | UInt64($1) } ?? 0
     }
 
-    private static func increment(_ engine: Engine) throws {
+    static func increment(_ engine: Engine) throws {
         let transaction = try engine.begin()
         let next = try number(transaction) + 1
         try transaction.setValue("count", (0..<8).map { UInt8(truncatingIfNeeded: next >> (8 * $0)) })
         _ = try transaction.commit()
-    }
-
-    /// Executes in this process what forked children execute, so that they find the metadata of all types. A child that makes metadata waits
-    /// forever if another thread of this process was making some at the fork.
-    private static let preparation = Result {
-        let folder = TemporaryFolder()
-        let engines = try (0..<2).map { _ in try Engine.open(folder.path + "/s", options: options()) }
-        for _ in 0..<3 { for engine in engines { try increment(engine) } }
-        for engine in engines { _ = try engine.refresh() }
-        for engine in engines { try engine.close() }
-        #expect(throws: EngineError.self) { try engines[0].begin() }
     }
 
     @Test("engines and their threads count without losing a commit", arguments: [(2, 1), (3, 2)])
@@ -85,8 +74,8 @@ import Testing
     }
 
     /// The waits for events have no limit, so an event of the other process ends each of them.
-    @Test("news and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
-    func newsAndRequestsArriveByEvents() throws {
+    @Test("commits and requests of other processes arrive by events, without polling", .timeLimit(.minutes(20)))
+    func commitsAndRequestsArriveByEvents() throws {
         let folder = TemporaryFolder()
         let engines = try (0..<2).map { _ in
             var fileSystem = PosixFileSystem()
@@ -141,8 +130,8 @@ import Testing
         for engine in [first, second] { try engine.close() }
     }
 
-    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync went on without end.
-    @Test func aStoreThatIsGoneAtTheHandOverHasFailed() throws {
+    /// The hand-over could not sync the lazy commit and reported no error. A thread that waited for that sync waited for ever.
+    @Test func aStoreWhoseFolderIsMovedBeforeTheHandOverFails() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let options = Self.options { $0.usesBackgroundThread = false }
@@ -196,50 +185,6 @@ import Testing
         #expect((2..<users / 10).contains(changes.withLock { $0 }))
     }
 
-    /// The time limit ended before the thread could take the free turn.
-    @Test func aFreeTurnIsTakenWithoutATimeLimit() throws {
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        let first = try Engine.open(path, options: Self.options())
-        try Self.increment(first)
-        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .zero })
-        try first.close()
-        var attempts = 0
-        while second.latest.rawValue < 2, attempts < 200 {
-            attempts += 1
-            do { try Self.increment(second) } catch let error as EngineError where error.code == .busy {}
-        }
-        #expect(second.latest.rawValue == 2)
-        try second.close()
-    }
-
-    /// The process had the turn and read the commits of others, and its transaction threw `busy`.
-    @Test func readingTheCommitsOfOthersIsNoWaitForThem() throws {
-        let locks = SharedMemoryLocks()
-        let turn = ProcessTurn(locks.join("s") { true }, path: "s", usesThread: true, limit: 1_000_000_000)
-        turn.start(.init(takeOver: { usleep(1_500_000) }, handOver: {}, catchUp: { false }), isHeld: false)
-        try turn.enter()
-        turn.exit()
-        #expect(turn.end() == true)
-    }
-
-    @Test func aHolderThatDoesNotHandOverIsNamed() throws {
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        let first = try Engine.open(path, options: Self.options())
-        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(20) })
-        let transaction = try first.begin()
-        let busy = #expect(throws: EngineError.self) { try second.begin() }
-        #expect(busy?.code == .busy)
-        #expect(
-            busy?.message
-                == "Another process writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
-        try transaction.setValue("a", [1])
-        _ = try transaction.commit()
-        try first.close()
-        try second.close()
-    }
-
     @Test("processes take turns after the file `lock` was removed, and make it again")
     func theLockFileIsRemoved() throws {
         let folder = TemporaryFolder()
@@ -257,7 +202,7 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
-    /// It kept the turn and saw no request.
+    /// The process kept the turn and did not see the requests of others.
     @Test func aProcessWithoutAThreadKeepsNoTurn() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
@@ -274,174 +219,6 @@ import Testing
         #expect(try Self.number(transaction) == 3)
         transaction.abort()
         for engine in [first, second] { try engine.close() }
-    }
-
-    /// The end of the wait was computed without regard to an overflow, so the longest wait was none.
-    @Test(arguments: [Duration.seconds(Int64.max), .seconds(10_000_000_000)]) func aLimitOfAgesIsAWait(limit: Duration) throws {
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        let first = try Engine.open(path, options: Self.options())
-        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = limit })
-        nonisolated(unsafe) let transaction = try first.begin()  // committed by one thread
-        try transaction.setValue("a", [1])
-        let problems = Guarded<[String]>([])
-        Cores.share(2) { part in
-            do {
-                if part == 1 { return try second.begin().abort() }
-                usleep(50_000)
-                _ = try transaction.commit()
-            } catch { problems.withLock { $0.append("\(error)") } }
-        }
-        #expect(problems.withLock { $0 } == [])
-        for engine in [first, second] { try engine.close() }
-    }
-
-    @Test func theProcessWithTheTurnIsNamed() throws {
-        try Self.preparation.get()
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        try Engine.open(path, options: Self.options()).close()
-        var begun: [Int32] = [-1, -1]
-        var ended: [Int32] = [-1, -1]
-        #expect(pipe(&begun) == 0)
-        #expect(pipe(&ended) == 0)
-        let child = try Fork.start {
-            do {
-                close(ended[1])
-                let engine = try Engine.open(path, options: Self.options())
-                let transaction = try engine.begin()
-                var byte: UInt8 = 0
-                _ = Glibc.write(begun[1], &byte, 1)
-                // Until the parent closes the pipe.
-                _ = Glibc.read(ended[0], &byte, 1)
-                transaction.abort()
-                try engine.close()
-                return 0
-            } catch { return 2 }
-        }
-        close(begun[1])
-        var byte: UInt8 = 0
-        #expect(Glibc.read(begun[0], &byte, 1) == 1)
-        let engine = try Engine.open(path, options: Self.options { $0.busyTimeout = .milliseconds(50) })
-        let busy = #expect(throws: EngineError.self) { try engine.begin() }
-        #expect(busy?.code == .busy)
-        #expect(busy?.message == "Process \(child) writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
-        close(ended[1])
-        #expect(Fork.end(child) == 0)
-        try engine.close()
-        for descriptor in [begun[0], ended[0]] { close(descriptor) }
-    }
-
-    @Test("saves that wait together throw busy together, at the limit of the first one")
-    func queuedSavesAreBusyTogether() throws {
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        let first = try Engine.open(path, options: Self.options())
-        let second = try Engine.open(path, options: Self.options { $0.busyTimeout = .seconds(3) })
-        let turn = try #require(second.sharing?.turn)
-        let transaction = try first.begin()
-        let errors = Guarded<[EngineError.Code?]>([])
-        Cores.share(3) { part in
-            // The first one leads and waits for the turn; the others wait for it.
-            while part > 0, errors.withLock({ $0.isEmpty }), turn.monitor.withLock({ turn.state.waiters }) == 0 { usleep(1000) }
-            do {
-                _ = try second.queue.commit(.full, isShared: true, begin: { try second.begin() }) { transaction in
-                    try transaction.setValue("\(part)", [1])
-                    return nil
-                }
-            } catch { errors.withLock { $0.append((error as? EngineError)?.code) } }
-        }
-        #expect(errors.withLock { $0 } == [.busy, .busy, .busy])
-        #expect(turn.monitor.withLock { turn.state.arrivals } == 1)
-        transaction.abort()
-        for engine in [first, second] { try engine.close() }
-    }
-
-    @Test func aProcessThatIsKilledFreesTheTurn() throws {
-        try Self.preparation.get()
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        for round in 1...5 as ClosedRange<UInt64> {
-            let child = try Fork.start {
-                do {
-                    let engine = try Engine.open(path, options: Self.options())
-                    try Self.increment(engine)
-                    let transaction = try engine.begin()
-                    try transaction.setValue("other", [1])
-                    kill(getpid(), SIGKILL)
-                    return 1
-                } catch { return 2 }
-            }
-            #expect(Fork.end(child) == -1)
-            let engine = try Engine.open(path, options: Self.options())
-            let transaction = try engine.begin()
-            #expect(try Self.number(transaction) == round)
-            #expect(try transaction.value("other") == nil)
-            transaction.abort()
-            try engine.close()
-        }
-    }
-
-    @Test("processes count beside this one, and are killed", arguments: [false, true])
-    func processesCount(areKilled: Bool) throws {
-        try Self.preparation.get()
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        try Engine.open(path, options: Self.options()).close()
-        let children = try (0..<3).map { _ in
-            try Fork.start {
-                do {
-                    let engine = try Engine.open(path, options: Self.options())
-                    for _ in 0..<(areKilled ? 1_000_000 : 50) { try Self.increment(engine) }
-                    try engine.close()
-                    return 0
-                } catch { return 2 }
-            }
-        }
-        let engine = try Engine.open(path, options: Self.options())
-        for _ in 0..<50 { try Self.increment(engine) }
-        if areKilled { for child in children { kill(child, SIGKILL) } }
-        for child in children { #expect(Fork.end(child) == (areKilled ? -1 : 0)) }
-        let transaction = try engine.begin()
-        let count = try Self.number(transaction)
-        #expect(areKilled ? count >= 50 : count == 200)
-        transaction.abort()
-        try engine.close()
-    }
-
-    @Test("a forked child has no place in the turn, and does not keep that of its parent")
-    func aForkedChildHasNoTurn() throws {
-        try Self.preparation.get()
-        let folder = TemporaryFolder()
-        let path = folder.path + "/s"
-        let parent = try Engine.open(path, options: Self.options())
-        try Self.increment(parent)
-        var ends: [Int32] = [-1, -1]
-        #expect(pipe(&ends) == 0)
-        let child = try Fork.start {
-            do { _ = try parent.begin() } catch {
-                guard (error as? EngineError)?.code == .closed else { return 2 }
-                do { _ = try parent.refresh() } catch {
-                    // The child lives until the parent closes the pipe.
-                    close(ends[1])
-                    var byte: UInt8 = 0
-                    _ = Glibc.read(ends[0], &byte, 1)
-                    return (error as? EngineError)?.code == .closed ? 0 : 3
-                }
-            }
-            return 1
-        }
-        let other = try Engine.open(path, options: Self.options())
-        try Self.increment(other)
-        try Self.increment(parent)
-        close(ends[1])
-        #expect(Fork.end(child) == 0)
-        let transaction = try other.begin()
-        #expect(try Self.number(transaction) == 3)
-        transaction.abort()
-        try parent.close()
-        try other.close()
-        close(ends[0])
     }
 
     /// Threads of one process may use the turn that it keeps, also while another process asks for it.

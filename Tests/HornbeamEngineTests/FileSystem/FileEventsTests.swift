@@ -6,7 +6,7 @@ import Testing
 
 /// Waits for changes of a file by other processes.
 @Suite struct FileEventsTests {
-    /// The system refuses a watch beyond `max_user_watches`, and for a missing file. The wait took a second then, as if a change could end it.
+    /// The system refuses a watch beyond `max_user_watches`, and for a missing file. The wait took a second, although no change could end it.
     @Test func withoutAWatchTheWaitsAreShort() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/lock"

@@ -83,7 +83,9 @@ import Testing
     }
 
     /// The process with the failed sync is alive: it hands the turn over without a record.
-    @Test("a sync of one engine fails; the other one goes on", arguments: [FaultRule.Effect.failSyncKeepingNew, .failSyncRevertingToOld])
+    @Test(
+        "a sync of one engine fails; the other one continues with all acknowledged commits",
+        arguments: [FaultRule.Effect.failSyncKeepingNew, .failSyncRevertingToOld])
     func failedSync(effect: FaultRule.Effect) throws {
         let oracle = EngineOracle(seed: 17, transactions: 60, options: Self.options)
         var after = 0

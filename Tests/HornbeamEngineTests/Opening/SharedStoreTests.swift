@@ -124,8 +124,8 @@ import Testing
         for engine in engines { try engine.close() }
     }
 
-    /// A read of the commits of others can fail after it has published some of them. The next read told the follower only of the later ones.
-    @Test("after a failed read the follower learns of all commits", arguments: 0..<4, [false, true])
+    /// A read of the commits of others can fail after it has published some of them. The next read passed only the later ones to the follower.
+    @Test("after a failed read the follower receives all commits", arguments: 0..<4, [false, true])
     func failedReadsHideNoCommit(part: Int, takesTurn: Bool) throws {
         let options = Self.sharing(EngineOracle.smallest) { options in
             options.checkpointLogBytes = 1 << 20
@@ -140,10 +140,10 @@ import Testing
             let faults = FaultInjector(disk)
             let engine = try Self.open(1, faults, options)[0]
             let first = engine.latest
-            let told = Guarded<[(after: TransactionNumber, through: TransactionNumber)]>([])
+            let received = Guarded<[(after: TransactionNumber, through: TransactionNumber)]>([])
             engine.follow { [weak engine] (followed) throws(EngineError) in
                 let newest = engine?.latest ?? .zero
-                told.withLock { $0.append((followed.after, newest)) }
+                received.withLock { $0.append((followed.after, newest)) }
             }
             try oracle.commit(to: writer, through: 8)
             faults.add(FaultRule(.fail(.inputOutput), after: after, isSticky: true))
@@ -152,7 +152,7 @@ import Testing
             try oracle.commit(to: writer, through: 10)
             _ = try engine.refresh()
             var known = first
-            for commits in told.withLock({ $0 }) {
+            for commits in received.withLock({ $0 }) {
                 #expect(commits.after == known, "call \(after)")
                 known = commits.through
             }

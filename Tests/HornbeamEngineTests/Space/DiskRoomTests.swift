@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A process refused commits after another one had created the reserve again, and accepted them after another one had released it.
-    @Test func aReserveThatIsHandedOverIsSpentOrNotAsItIs() throws {
+    @Test func aProcessThatTakesTheTurnReadsWhetherTheReserveIsSpent() throws {
         let disk = TightDisk(capacity: 1 << 20)
         try disk.createDirectory("s")
         let reserves = (0..<2).map { _ in SpaceReserve(directory: "s", fileSystem: disk, bytes: 1 << 16) }

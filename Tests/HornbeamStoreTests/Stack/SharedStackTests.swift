@@ -231,7 +231,7 @@ import Testing
         try second.close()
     }
 
-    @Test("a store that is opened again after a failed sync gives no key twice")
+    @Test("a store that is opened again after a failed sync returns no key twice")
     func keysOfTheNextOpening() throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
@@ -246,8 +246,8 @@ import Testing
         try next.close()
     }
 
-    /// The record of the save is gone, and with it the proof that the save is there. The context would write its changes twice.
-    @Test("SAV-8: a save in doubt is not taken for a lost one after its record was purged")
+    /// Without its record in the history, the save counted as lost, and the context wrote its changes twice.
+    @Test("SAV-8: the outcome of a save in doubt is unknown after its record was purged")
     func doubtAndAPurge() throws {
         let faults = FaultInjector(SimulatedDisk())
         let first = try Self.open(on: faults)

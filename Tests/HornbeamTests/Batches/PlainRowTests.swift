@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamStore
 import Testing
 
-/// Rows of entities without one-to-one relationships, whose values are written directly into cells.
+/// Rows of entities without one-to-one relationships. Their values are written directly into cells.
 @Suite("Batch inserts of plain rows")
 struct PlainRowTests {
     private static let model = Result {

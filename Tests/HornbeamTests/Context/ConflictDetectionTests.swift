@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test("MOC-26: a save succeeds, also a second time, if no other context changed the watched object", arguments: Setting.saved + Setting.shared)
-    func watchedObjectsThatNobodyChanged(setting: Setting) throws {
+    func unchangedWatchedObjects(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, mine) = (context.employee("watched"), context.employee("mine"))
@@ -56,8 +56,8 @@ import Testing
         #expect(try stack.newContext().existingObject(Employee.self, with: mine.objectID).salary == 2)
     }
 
-    @Test("MOC-26, MOC-19: refreshing a watched object begins the watch anew", arguments: (Setting.saved + Setting.shared).filter { !$0.isChild })
-    func refreshingBeginsAnew(setting: Setting) throws {
+    @Test("MOC-26, MOC-19: refreshing a watched object begins the watch again", arguments: (Setting.saved + Setting.shared).filter { !$0.isChild })
+    func refreshingBeginsTheWatchAgain(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, mine) = (context.employee("watched"), context.employee("mine"))

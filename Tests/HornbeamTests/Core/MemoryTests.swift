@@ -42,7 +42,7 @@ import Testing
         #expect(most <= 10_000, "\(most) objects were registered at once")
     }
 
-    @Test("MOC-16: unused objects of a small store stay registered until the context is asked for them, those of a larger one do not",
+    @Test("MOC-16: unused objects of a small store stay registered until `registeredObjects` is read, those of a larger one do not",
           arguments: StoreKind.allCases, [1_000, 20_000])
     func unusedObjectsOfASmallStore(kind: StoreKind, count: Int) throws {
         let stack = try stack(kind, count)

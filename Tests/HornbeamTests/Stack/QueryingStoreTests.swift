@@ -5,7 +5,7 @@ import Testing
 
 /// Custom stores that answer fetches and counts themselves.
 @Suite struct QueryingStoreTests {
-    private func container(_ store: AnsweringStore, _ others: [PersistentStoreDescription] = []) throws -> PersistentContainer {
+    func container(_ store: AnsweringStore, _ others: [PersistentStoreDescription] = []) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Test", model: StoreConformance.model())
         container.persistentStoreDescriptions = [.custom(store)] + others
         try container.loadPersistentStores()
@@ -13,7 +13,7 @@ import Testing
     }
 
     /// A store with authors a0, a1, …, born in 1900, 1901, …
-    private func storeWithAuthors(_ count: Int, answersTables: Bool = false) throws -> AnsweringStore {
+    func storeWithAuthors(_ count: Int, answersTables: Bool = false) throws -> AnsweringStore {
         let store = AnsweringStore(answersTables: answersTables)
         let container = try container(store)
         let context = container.newContext()
@@ -28,7 +28,7 @@ import Testing
         return AnsweringStore(sharing: store)
     }
 
-    private func authors(_ format: String? = nil, limit: Int = 0, offset: Int = 0) throws -> FetchRequest<ManagedObject> {
+    func authors(_ format: String? = nil, limit: Int = 0, offset: Int = 0) throws -> FetchRequest<ManagedObject> {
         var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("born")])
         request.predicate = try format.map { try FetchPredicate(format: $0) }
         request.fetchLimit = limit
@@ -36,7 +36,7 @@ import Testing
         return request
     }
 
-    private func births(_ objects: [ManagedObject]) throws -> [PropertyValue] { try objects.map { try $0.value(forKey: "born") } }
+    func births(_ objects: [ManagedObject]) throws -> [PropertyValue] { try objects.map { try $0.value(forKey: "born") } }
 
     @Test("CST-3: a store that answers queries passes the conformance suite", arguments: [false, true])
     func answeringStoreConforms(answersTables: Bool) throws {
@@ -76,39 +76,6 @@ import Testing
         #expect(store.takeLog() == ["count 90"])
     }
 
-    @Test("CST-3: rows of a table are cached beside rows that were cached before, in any order, and their changes are read again")
-    func tablesAreCached() throws {
-        let store = try storeWithAuthors(100, answersTables: true)
-        let container = try container(store)
-        let context = container.newContext()
-        #expect(try births(context.fetch(authors("born IN {1950, 1910, 1990}"))) == [1910, 1950, 1990])
-        var descending = try authors("born > 1905")
-        descending.sortDescriptors = [FetchSort("born", ascending: false)]
-        #expect(try births(context.fetch(descending)) == (1906 ... 1999).reversed().map { .int($0) })
-        let other = try self.container(AnsweringStore(sharing: store)).newContext()
-        for author in try other.fetch(authors("born < 1920")) { try author.setValue(.string("new \(author.value(forKey: "born"))"), forKey: "name") }
-        try other.save()
-        // Rows that are cached in an older version, and rows that are not cached.
-        let found = try container.newContext().fetch(authors("born < 1925"))
-        #expect(try found.map { try $0.value(forKey: "name") } == (1900 ..< 1925).map { .string($0 < 1920 ? "new \($0)" : "a\($0 - 1900)") })
-    }
-
-    @Test("CST-3: a row of a table with a unique value that a cached object had is cached, and so is the object's new row")
-    func tablesWithExchangedUniqueValues() throws {
-        let store = try storeWithAuthors(4, answersTables: true)
-        let container = try container(store)
-        #expect(try container.newContext().fetch(authors("born == 1900")).count == 1)
-        let other = try self.container(AnsweringStore(sharing: store)).newContext()
-        let (first, second) = (try #require(other.fetch(authors("born == 1900")).first), try #require(other.fetch(authors("born == 1901")).first))
-        try first.setValue(.string("renamed"), forKey: "name")
-        try other.save()
-        try second.setValue(.string("a0"), forKey: "name")
-        try other.save()
-        let context = container.newContext()
-        #expect(try context.fetch(authors("born == 1901")).map { try $0.value(forKey: "name") } == [.string("a0")])
-        #expect(try context.fetch(authors()).map { try $0.value(forKey: "name") } == [.string("renamed"), .string("a0"), .string("a2"), .string("a3")])
-    }
-
     @Test("CST-3: Hornbeam finds the results when the store cannot")
     func otherConditionsAreDecidedHere() throws {
         let store = try storeWithAuthors(100)
@@ -138,25 +105,6 @@ import Testing
         let child = context.newChildContext()
         #expect(try births(child.fetch(authors("born >= 1918"))) == [1918])
         #expect(try child.count(authors()) == 20)
-    }
-
-    @Test("CST-3: a relationship that another context has read is complete in each context")
-    func membersInSeveralContexts() throws {
-        let store = try storeWithAuthors(1)
-        let writer = try container(store).newContext()
-        let book = try writer.insert(entityNamed: "Book")
-        try book.setValue("b", forKey: "title")
-        let author = try #require(writer.fetch(authors()).first)
-        try book.setValue(author, forKey: "author")
-        try writer.save()
-        let fresh = try container(AnsweringStore(sharing: store))
-        let (first, second, third) = (fresh.newContext(), fresh.newContext(), fresh.newContext())
-        let child = third.newChildContext()
-        var found: [ManagedObject] = []
-        for context in [first, second, child] { found += try context.fetch(authors()) }
-        #expect(found.count == 3)
-        // The first one loads the books into the cache, after the snapshots of the others.
-        for author in found { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 1) }
     }
 
     @Test("CST-3, MRG-1: a save over a row that another process changed is refused like in Hornbeam's own stores")
@@ -217,48 +165,6 @@ import Testing
         #expect(log == ["objects 5", "rows 5"])
     }
 
-    @Test("CST-3: a relationship is read again after a fetch, without the members that another process removed")
-    func formerMembersLeave() throws {
-        let store = try storeWithAuthors(2)
-        let (mine, other) = (try container(store).newContext(), try container(AnsweringStore(sharing: store)).newContext())
-        let mineFirst = try #require(mine.fetch(authors("born == 1900")).first)
-        let book = try mine.insert(entityNamed: "Book")
-        try book.setValue("b", forKey: "title")
-        try book.setValue(mineFirst, forKey: "author")
-        try mine.save()
-        #expect(try mineFirst.objectIDs(forRelationshipNamed: "works") == [book.objectID])
-        let same = try #require(other.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
-        try same.setValue(try other.fetch(authors("born == 1901")).first, forKey: "author")
-        try other.save()
-        _ = try mine.fetch(authors("born == 1900"))
-        #expect(try mineFirst.objectIDs(forRelationshipNamed: "works") == [])
-    }
-
-    @Test("CST-3: contexts merge the saves that the store announces, without a fetch")
-    func announcedSavesAreMerged() throws {
-        let store = try storeWithAuthors(3)
-        let listening = AnsweringStore(sharing: store, announces: true)
-        let container = try container(listening)
-        let context = container.newContext()
-        let found = try context.fetch(authors())
-        #expect(try found[0].objectIDs(forRelationshipNamed: "works") == [])
-        let other = try self.container(AnsweringStore(sharing: store)).newContext()
-        let same = try other.fetch(authors())
-        try same[1].setValue("renamed", forKey: "name")
-        other.delete(same[2])
-        let book = try other.insert(entityNamed: "Book")
-        try book.setValue("b", forKey: "title")
-        try book.setValue(same[0], forKey: "author")
-        try other.save()
-        _ = listening.takeLog()
-        try context.mergeChanges()
-        #expect(try found[1].value(forKey: "name") == "renamed")
-        #expect(found[2].isDeleted)
-        #expect(try found[0].objectIDs(forRelationshipNamed: "works") == [book.objectID])
-        let log = listening.takeLog()
-        #expect(log == ["rows 2"])
-    }
-
     @Test("CST-3, FET-14: dictionaries and groups read the objects that their columns need")
     func dictionariesReadRelatedObjects() throws {
         let store = try storeWithAuthors(4)
@@ -278,54 +184,6 @@ import Testing
         request.propertiesToGroupBy = ["desk.place"]
         request.sortDescriptors = [FetchSort("desk.place")]
         #expect(try context.fetch(request) == [["desk.place": .null, "n": 2], ["desk.place": "attic", "n": 2]])
-    }
-
-    @Test("CST-3: an answer that was read before a save of the same process is read again")
-    func answersDoNotReplaceNewerRows() throws {
-        let store = try storeWithAuthors(3)
-        let container = try container(store)
-        let context = container.newContext()
-        let request = try authors("born >= 1901")
-        _ = try context.fetch(request)
-        _ = store.takeLog()
-        store.callAfterReading {
-            let other = container.newContext()
-            guard let author = try? other.fetch(FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("born")])).last else { return }
-            try? author.setValue(2000, forKey: "born")
-            try? other.save()
-        }
-        #expect(try births(context.fetch(request)) == [1901, 2000])
-        let log = store.takeLog()
-        #expect(log == ["objects 2", "objects 3", "objects 2"])
-    }
-
-    @Test(
-        "CST-3: rows of a read that another read has overtaken do not replace newer rows; those of an object that was made again do",
-        arguments: [false, true], [false, true])
-    func overtakenReads(answersTables: Bool, prefetches: Bool) throws {
-        let store = try storeWithAuthors(2, answersTables: answersTables)
-        let container = try container(store)
-        let process = try self.container(AnsweringStore(sharing: store))
-        store.callAfterReading {
-            let request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
-            let context = process.newContext()
-            guard let author = try? context.fetch(request).first else { return }
-            try? author.setValue(2000, forKey: "born")
-            try? context.save()
-            // Another context reads the newer row before the first one caches the older row.
-            _ = try? container.newContext().fetch(request)
-        }
-        var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
-        if prefetches { request.relationshipKeyPathsForPrefetching = ["desk"] }
-        let context = container.newContext()
-        let found = try context.fetch(request)
-        #expect(try births(found) == [2000, 1901])
-        let key = try #require(found.first).objectID.reference
-        store.database.change { content in
-            content.rows[key]?.version = 1
-            content.rows[key]?.values["born"] = 3000
-        }
-        #expect(try births(container.newContext().fetch(request)) == [3000, 1901])
     }
 
     @Test("CST-3: random requests have the same results as in a store in memory, with unsaved changes", arguments: 1 ... 6)

@@ -43,7 +43,7 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         return variant
     }
 
-    /// The first of some settings on a server, because each test waits for it; all of them with HORNBEAM_TEST_SETTINGS=all. `StoreKind.allCases` has
+    /// The first of some settings on a server, because each test waits for it; all of them with HORNBEAM_TEST_SETTINGS=all. `StoreKind.allCases` runs
     /// contexts without a parent on a server.
     private static func onServer(_ settings: [Setting]) -> [Setting] {
         let isWhole = ProcessInfo.processInfo.environment["HORNBEAM_TEST_SETTINGS"] == "all"
