@@ -157,11 +157,10 @@ extension SlottedNode {
         let target = SlottedNode.create(
             in: page, inner: isInner, level: self.page.level, capacity: count,
             limit: SlottedNode.measure(self, 0..<count, prefix: self.page.prefixLength), prefix: prefix)
-        for i in 0..<count {
-            target.append(i, of: self)
-            if isInner { target.setChild(i, children[i]) }
-        }
-        if isInner { target.clearPadding() }
+        target.append(0..<count, of: self)
+        guard isInner else { return }
+        for i in 0..<count { target.setChild(i, children[i]) }
+        target.clearPadding()
     }
 }
 

@@ -270,7 +270,7 @@ final class TreeEditor {
             let target = SlottedNode.create(
                 in: page, inner: source.isInner, level: source.page.level, capacity: capacity,
                 limit: pool.pageSize, prefix: bytes)
-            for i in range { target.append(i, of: source) }
+            target.append(range, of: source)
             assert(target.count == range.count, "A rebuilt node has the chosen entries.")
         }
     }
@@ -410,7 +410,7 @@ final class TreeEditor {
             let target = SlottedNode.create(
                 in: ledger.scratch, inner: a.isInner, level: a.page.level, capacity: count + slack,
                 limit: pool.pageSize, prefix: bytes)
-            for i in 0..<a.count { target.append(i, of: a) }
+            target.append(0..<a.count, of: a)
             var start = 0
             if let separator {
                 let done = separator.withBorrowedBytes { target.insert(at: target.count, key: $0, value: .none) }
@@ -419,7 +419,7 @@ final class TreeEditor {
                     target.count - 1, b.child(0), hint: unsafe b.hintCell(0).pointee.load(ordering: .relaxed))
                 start = 1
             }
-            for i in start..<b.count { target.append(i, of: b) }
+            target.append(start..<b.count, of: b)
             assert(target.count == count, "A merged node has the entries of both.")
         }
         pool.page(left).copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)

@@ -54,13 +54,13 @@ struct SlottedNode {
 
     var prefix: Bytes { page.bytes(page.limit - page.prefixLength, page.prefixLength) }
     func head(_ i: Int) -> UInt64 { page.load(Page.headerSize + 8 * i) }
-    private func slot(_ i: Int) -> Int { slotsStart + SlottedNode.slotSize * i }
-    private func cell(_ i: Int) -> Int { Int(page.load(slot(i), as: UInt16.self)) }
+    func slot(_ i: Int) -> Int { slotsStart + SlottedNode.slotSize * i }
+    func cell(_ i: Int) -> Int { Int(page.load(slot(i), as: UInt16.self)) }
     /// The length of the key after the prefix.
     func restLength(_ i: Int) -> Int { Int(page.load(slot(i) + 2, as: UInt16.self)) }
-    private func tailLength(_ i: Int) -> Int { max(restLength(i) - 8, 0) }
+    func tailLength(_ i: Int) -> Int { max(restLength(i) - 8, 0) }
     func tail(_ i: Int) -> Bytes { page.bytes(cell(i), tailLength(i)) }
-    private func valueWord(_ i: Int) -> UInt16 { page.load(slot(i) + 4) }
+    func valueWord(_ i: Int) -> UInt16 { page.load(slot(i) + 4) }
     func isBlob(_ i: Int) -> Bool { valueWord(i) & SlottedNode.blobFlag != 0 }
     func valueLength(_ i: Int) -> Int { Int(valueWord(i) & ~SlottedNode.blobFlag) }
     func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
@@ -407,50 +407,5 @@ struct SlottedNode {
         if isInner { page.move(from: link(i + 1), to: link(i), count: SlottedNode.linkSize * (n - i - 1)) }
         page.move(from: slot(i + 1), to: slot(i), count: SlottedNode.slotSize * (n - i - 1))
         page.count = n - 1
-    }
-
-    /// Appends an entry of another node. This node must have room, and its prefix must be a prefix of the key.
-    func append(_ i: Int, of source: SlottedNode) {
-        let n = count
-        let cut = page.prefixLength - source.page.prefixLength
-        assert(n < page.capacity, "A rebuilt node has room for the entries that it was measured for.")
-        assert(source.isInner == isInner, "Entries move between nodes of one kind.")
-        if cut == 0 {
-            let length = source.tailLength(i) + source.valueLength(i)
-            let start = page.pushHeap(length)
-            page.copy(length, from: source.page, at: source.cell(i), to: start)
-            page.store(source.head(i), at: Page.headerSize + 8 * n)
-            page.copy(SlottedNode.slotSize, from: source.page, at: source.slot(i), to: slot(n))
-            page.store(UInt16(start), at: slot(n))
-            page.count = n + 1
-        } else if cut > 0, source.restLength(i) >= cut {
-            appendShortened(i, of: source, by: cut)
-        } else {
-            source.key(i).withBorrowedBytes { key in
-                let done = insert(at: n, key: key, value: source.value(i), isBlob: source.isBlob(i))
-                precondition(done, "A rebuilt node has room for the entries that it was measured for.")
-            }
-        }
-        if isInner {
-            setChild(n, source.child(i), hint: unsafe source.hintCell(i).pointee.load(ordering: .relaxed))
-        }
-    }
-
-    /// Appends an entry of another node whose prefix is shorter by `cut` bytes. The key begins with the longer prefix.
-    private func appendShortened(_ i: Int, of source: SlottedNode, by cut: Int) {
-        let n = count
-        let tail = source.tail(i)
-        let rest = tail.dropFirst(min(cut, tail.count))
-        let value = source.value(i)
-        let start = page.pushHeap(rest.count + value.count)
-        let head = cut < 8 ? source.head(i) << UInt64(8 * cut) | tail.head >> UInt64(64 - 8 * cut) : tail.dropFirst(min(cut - 8, tail.count)).head
-        page.store(head, at: Page.headerSize + 8 * n)
-        page.store(UInt16(start), at: slot(n))
-        page.store(UInt16(source.restLength(i) - cut), at: slot(n) + 2)
-        page.store(source.valueWord(i), at: slot(n) + 4)
-        page.copy(rest, to: start)
-        page.copy(value, to: start + rest.count)
-        page.count = n + 1
-        assert(key(n) == source.key(i), "A key with a longer shared prefix has the same bytes.")
     }
 }

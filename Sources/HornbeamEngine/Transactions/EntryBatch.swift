@@ -8,33 +8,74 @@ import Glibc
 
 /// A batch of keys and values for one index. Not thread-safe. It can be reused after `removeAll`.
 @safe package final class EntryBatch {
+    /// All state in one value, so that adding an entry checks the exclusive access once.
+    private var list = EntryList()
+
+    package init() {}
+
+    package var count: Int { list.entries.count }
+    /// The bytes of memory for the entries, including those for sorting them.
+    package var memory: Int { list.memory }
+
+    package func removeAll() { list.removeAll() }
+
+    /// Adds an entry. Keys and values must be shorter than 64 KiB, and a batch smaller than 4 GiB.
+    package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { unsafe list.append(key, value) }
+
+    /// The key of an entry, by its index in the order of insertion. O(n log n).
+    package func key(at index: Int) -> [UInt8] { list.key(at: index) }
+
+    /// Sorts the entries and calls `body` with ranges of their indexes in key order, and a function that returns the entry of an index.
+    fileprivate func forEachPart<R>(
+        _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
+    ) throws(EngineError) -> R? {
+        list.sort()
+        let list = list
+        return try list.bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
+            var next = 0
+            while next < list.entries.count {
+                let part = next..<min(next + EntryBatch.entriesTogether, list.entries.count)
+                if let result = try body(part, { (EntryList.key(list.entries[$0], bytes), EntryList.value(list.entries[$0], bytes)) }) { return result }
+                next = part.upperBound
+            }
+            return nil
+        }
+    }
+
+    /// The number of entries that are put in one epoch.
+    private static let entriesTogether = 32
+
+    /// The index in the order of insertion of the entry with an index in the order of keys.
+    fileprivate func insertionIndex(of index: Int) -> Int {
+        let start = list.entries[index].start
+        return list.entries.reduce(0) { $0 + ($1.start < start ? 1 : 0) }
+    }
+}
+
+/// The entries of a batch.
+private struct EntryList {
     /// An entry: the first eight bytes of its key after the shared prefix, and the position of its key and value in `bytes`.
-    private struct Entry: BitwiseCopyable {
+    struct Entry: BitwiseCopyable {
         var head: UInt64
         var start: UInt32
         var keyLength: UInt16
         var valueLength: UInt16
     }
 
-    private var bytes: [UInt8] = []
-    private var entries: [Entry] = []
+    private(set) var bytes: [UInt8] = []
+    private(set) var entries: [Entry] = []
     /// The number of leading bytes that all keys share.
     private var shared = Int.max
 
-    package init() {}
+    var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
 
-    package var count: Int { entries.count }
-    /// The bytes of memory for the entries, including those for sorting them.
-    package var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
-
-    package func removeAll() {
+    mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
         shared = .max
     }
 
-    /// Adds an entry. Keys and values must be shorter than 64 KiB, and a batch smaller than 4 GiB.
-    package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    mutating func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         precondition(key.count <= 0xFFFF && value.count <= 0xFFFF, "Entries of a batch are shorter than 64 KiB.")
         precondition(bytes.count + key.count + value.count <= UInt32.max, "A batch of entries holds less than 4 GiB.")
         noteShared(unsafe Bytes(key))
@@ -46,22 +87,21 @@ import Glibc
         if unsafe !value.isEmpty { unsafe bytes.append(contentsOf: value) }
     }
 
-    private func noteShared(_ key: Bytes) {
+    private mutating func noteShared(_ key: Bytes) {
         guard shared > 0 else { return }
         guard let first = entries.first else { return shared = key.count }
-        shared = bytes.withBorrowedBytes { $0.dropFirst(Int(first.start)).prefix(shared).commonPrefix(key) }
+        shared = bytes.withBorrowedBytes { [shared] in $0.dropFirst(Int(first.start)).prefix(shared).commonPrefix(key) }
     }
 
-    private func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+    static func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
         bytes.dropFirst(Int(entry.start)).prefix(Int(entry.keyLength))
     }
 
-    private func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+    static func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
     }
 
-    /// The key of an entry, by its index in the order of insertion. O(n log n).
-    package func key(at index: Int) -> [UInt8] {
+    func key(at index: Int) -> [UInt8] {
         let entry = entries.sorted { $0.start < $1.start }[index]
         return Array(bytes[Int(entry.start)..<Int(entry.start) + Int(entry.keyLength)])
     }
@@ -69,12 +109,13 @@ import Glibc
     // MARK: Order
 
     /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
-    private func sort() {
-        bytes.withBorrowedBytes { bytes in
+    mutating func sort() {
+        let stored = bytes
+        stored.withBorrowedBytes { bytes in
             var isSorted = true
             var last: UInt64 = 0
             for i in entries.indices {
-                let head = key(entries[i], bytes).dropFirst(shared).head
+                let head = Self.key(entries[i], bytes).dropFirst(shared).head
                 entries[i].head = head
                 if head < last { isSorted = false }
                 last = head
@@ -85,7 +126,7 @@ import Glibc
         }
     }
 
-    private func sortByHeads() {
+    private mutating func sortByHeads() {
         guard entries.count > 1 else { return }
         var other = entries
         for shift in stride(from: UInt64(0), to: 64, by: 8) {
@@ -102,7 +143,7 @@ import Glibc
         }
     }
 
-    private func sortEqualHeads(_ bytes: Bytes) {
+    private mutating func sortEqualHeads(_ bytes: Bytes) {
         var start = 0
         while start < entries.count {
             var end = start + 1
@@ -113,38 +154,12 @@ import Glibc
     }
 
     /// Sorts entries by their keys and, if keys are equal, by insertion. Entries of a batch are often in order already.
-    private func sortByKeys(_ range: Range<Int>, _ bytes: Bytes) {
+    private mutating func sortByKeys(_ range: Range<Int>, _ bytes: Bytes) {
         func isBefore(_ a: Entry, _ b: Entry) -> Bool {
-            let order = key(a, bytes).compare(key(b, bytes))
+            let order = Self.key(a, bytes).compare(Self.key(b, bytes))
             return order != 0 ? order < 0 : a.start < b.start
         }
         for i in range.dropFirst() where !isBefore(entries[i - 1], entries[i]) { return entries[range].sort(by: isBefore) }
-    }
-
-    /// Sorts the entries and calls `body` with ranges of their indexes in key order, and a function that returns the entry of an index.
-    fileprivate func forEachPart<R>(
-        _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
-    ) throws(EngineError) -> R? {
-        sort()
-        let entries = entries
-        return try bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
-            var next = 0
-            while next < entries.count {
-                let part = next..<min(next + EntryBatch.entriesTogether, entries.count)
-                if let result = try body(part, { (key(entries[$0], bytes), value(entries[$0], bytes)) }) { return result }
-                next = part.upperBound
-            }
-            return nil
-        }
-    }
-
-    /// The number of entries that are put in one epoch.
-    private static let entriesTogether = 32
-
-    /// The index in the order of insertion of the entry with an index in the order of keys.
-    fileprivate func insertionIndex(of index: Int) -> Int {
-        let start = entries[index].start
-        return entries.reduce(0) { $0 + ($1.start < start ? 1 : 0) }
     }
 }
 

@@ -9,6 +9,8 @@ package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
     let ledger: NodeLedger
+    /// Those of the ledger's pool. A field of its own spares each change the reference counts of the pool.
+    private let epochs: Epochs
     /// The number that the commit will have. It increases when a transaction is added that shares the version, and during a replay.
     package internal(set) var number: TransactionNumber
     var redo = Redo()
@@ -44,6 +46,7 @@ package final class WriteTransaction {
         self.base = base
         number = base.number.next
         ledger = NodeLedger(pool: pool, birth: number.rawValue)
+        epochs = pool.epochs
         unwrittenMax = pool.capacity / 2
         attachThreshold = engine.options.attachThreshold
         nextObjectKey = base.nextObjectKey
@@ -433,8 +436,8 @@ package final class WriteTransaction {
 
     /// Runs a change inside an epoch. After an error the transaction can only be aborted.
     func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
-        let slot = ledger.pool.epochs.enter()
-        defer { ledger.pool.epochs.leave(slot) }
+        let slot = epochs.enter()
+        defer { epochs.leave(slot) }
         return try mutateInSteps(change)
     }
 

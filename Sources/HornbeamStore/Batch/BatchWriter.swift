@@ -13,8 +13,8 @@ package import HornbeamModel
 /// ```
 /// Values are written directly into the cells of the row; no object and no dictionary is made. A batch has the writer's turn from its
 /// first row to its commit, so other saves wait. With `commitEvery` it also commits in between, which lets other saves run and limits
-/// memory. Without `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
-package final class BatchWriter {
+/// memory. Without `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch. Safe: `session` retains `rowOfSession`.
+@safe package final class BatchWriter {
     package struct Options: Sendable {
         /// The number of rows after which the batch commits lazily; 0 for a single commit at the end.
         package var commitEvery = 0
@@ -55,7 +55,11 @@ package final class BatchWriter {
     ///
     /// Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
     @safe @exclusivity(unchecked) var keyCells: [KeyCell]
-    @safe @exclusivity(unchecked) private(set) var session: BatchSession?
+    @safe @exclusivity(unchecked) private(set) var session: BatchSession? {
+        didSet { unsafe rowOfSession = session.map { unsafe Unmanaged.passUnretained($0.row) } }
+    }
+    /// The row of the session, which retains it. Unmanaged, so that setting a value counts no references.
+    @safe @exclusivity(unchecked) private var rowOfSession: Unmanaged<RowBuffer>?
     private var outcome = Outcome()
     private var rowsSinceCommit = 0
     /// The number of the current row, counted from 1.
@@ -176,7 +180,9 @@ package final class BatchWriter {
     /// Sets an attribute, by its index, to a value of the type of its column. Returns false, and sets nothing, if the value needs a conversion.
     package func setUnconverted(_ index: Int, _ value: PropertyValue) throws -> Bool {
         // `write` sets no null, because it expects an empty row.
-        guard !value.isNull, unsafe table.cells[index].write(value, to: try row()) else { return false }
+        if value.isNull { return false }
+        if unsafe rowOfSession == nil { _ = try row() }
+        guard let row = rowOfSession, unsafe row._withUnsafeGuaranteedRef({ unsafe table.cells[index].write(value, to: $0) }) else { return false }
         if keyCells[index].isNeeded { keyCells[index].set(value) }
         return true
     }

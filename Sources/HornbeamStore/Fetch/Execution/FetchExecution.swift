@@ -150,6 +150,12 @@ final class FetchExecution {
             let reader = try snapshot.members(link.relationship)
             var found: [ObjectReference] = []
             for owner in owners {
+                if let entity = reader.onlyEntity, entity >= 0 {
+                    guard plan.isRequested[Int(entity)], found.count <= workMax else { continue }
+                    let most = workMax == .max ? Int.max : workMax + 1 - found.count
+                    found += try reader.references(owner: owner, limit: most)
+                    continue
+                }
                 try reader.forEach(owner: owner) { member in
                     if isRequested(member) { found.append(member) }
                     return found.count <= workMax

@@ -144,6 +144,19 @@ final class GroupAccumulator: RowFeed {
         var keys: [UInt64] = []
         slots.reserveCapacity(rows.count)
         keys.reserveCapacity(rows.count)
+        if case .text(let column) = plan.key {
+            // Neighbouring rows often have the same text.
+            var last: (text: UnsafeRawBufferPointer, slot: Int)?
+            try rows.forEach { (row) throws(EngineError) in
+                keys.append(row.key)
+                let text = row.isNull(column.column) ? nil : unsafe row.leaf.bytesInLeaf(column.column, row.slot)
+                if let text = unsafe text, let last = unsafe last, unsafe text.hasSameBytes(as: last.text) { return slots.append(unsafe last.slot) }
+                slots.append(try slot(of: row, row.key, table, plan, text: column))
+                unsafe last = unsafe text.map { unsafe ($0, slots[slots.count - 1]) }
+            }
+            groups.recordKeys(keys, in: slots)
+            return slots
+        }
         try rows.forEach { (row) throws(EngineError) in
             let key = row.key
             keys.append(key)

@@ -28,6 +28,13 @@ struct NumberedPairs {
     }
 }
 
+extension UnsafeRawBufferPointer {
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe isEmpty || memcmp(baseAddress!, other.baseAddress!, count) == 0
+    }
+}
+
 /// Numbers texts by their bytes.
 struct NumberedTexts {
     private var bytes: [UInt8] = []
