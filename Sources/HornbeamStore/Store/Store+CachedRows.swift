@@ -1,4 +1,5 @@
 internal import HornbeamModel
+internal import HornbeamThreads
 
 // Puts rows of a custom store into the cache in memory, and publishes the differences like saves of another process.
 
