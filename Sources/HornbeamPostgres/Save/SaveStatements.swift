@@ -196,8 +196,10 @@ struct SaveStatements {
 
     private mutating func addInserts() throws {
         // Arrays of one element would cost the server a fifth of the time of a save.
-        if changes.inserted.count == 1, let insertion = try layout.table(of: changes.inserted[0].object.entityName).insertions[changes.inserted[0].object.entityName] {
-            return writes.append(try insertion.statement(changes.inserted[0]))
+        if changes.inserted.count == 1, let row = changes.inserted.first,
+            let insertion = try layout.table(of: row.object.entityName).insertions[row.object.entityName]
+        {
+            return writes.append(try insertion.statement(row))
         }
         var groups: [String: (table: TableLayout, rows: [CustomStoreRow])] = [:]
         for row in changes.inserted {
