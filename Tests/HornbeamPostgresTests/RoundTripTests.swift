@@ -58,7 +58,7 @@ import Testing
         let request = FetchRequest<ManagedObject>(
             entityName: "Author", predicate: try FetchPredicate(format: "born < 1910"), sortedBy: [FetchSort("born")])
         let held = try context.fetch(request)
-        #expect(try held.map { try $0.value(forKey: "born") } == (1900 ..< 1910).map { .int($0) })
+        #expect(try held.map { try $0.value(forKey: "born") } == (1900 ..< 1910 as Range<Int64>).map { PropertyValue.int($0) })
         let before = proxy.roundTripCount
         var update = BatchUpdateRequest(entityName: "Author", predicate: try FetchPredicate(format: "born < 1920"))
         update.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1000")
@@ -66,7 +66,7 @@ import Testing
         #expect(try container.newContext().execute(update).count == 20)
         try context.mergeChanges()
         // Ten of the rows are cached.
-        #expect(try held.map { try $0.value(forKey: "born") } == (2900 ..< 2910).map { .int($0) })
+        #expect(try held.map { try $0.value(forKey: "born") } == (2900 ..< 2910 as Range<Int64>).map { PropertyValue.int($0) })
         #expect(proxy.roundTripCount - before == 1)
         // The cached rows have the versions of the server.
         try held[0].setValue(.int(1), forKey: "born")

@@ -178,15 +178,16 @@ extension TreeEditor {
     private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
         let isAppend =
             isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
+        let grows = slots.count > leaf.count
         let runs = runs(leaf, slots, key, row, isAppend: isAppend)
         var later: [UInt32] = []
         for run in runs.dropFirst() {
             let frame = try ledger.allocate()
-            buildLeaf(in: pool.page(frame), leaf, Array(slots[run]), key, row, atRightEdge: isAppend)
+            buildLeaf(in: pool.page(frame), leaf, Array(slots[run]), key, row, atRightEdge: isAppend, grows: grows)
             later.append(frame)
         }
         if !(isAppend && runs.count == 2) {
-            buildLeaf(in: ledger.scratch, leaf, Array(slots[runs[0]]), key, row, atRightEdge: isAppend)
+            buildLeaf(in: ledger.scratch, leaf, Array(slots[runs[0]]), key, row, atRightEdge: isAppend, grows: grows)
             leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         }
         guard let first = later.first else { return }
@@ -274,12 +275,12 @@ extension TreeEditor {
 
     /// Builds a leaf of the current layout from rows of another leaf and possibly a new row.
     private func buildLeaf(
-        in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool
+        in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool, grows: Bool = false
     ) {
         let width = keyWidth(leaf, slots, key)
         let heap = slots.reduce(0) { $0 + heapBytes(leaf, $1, row) }
         let target = TableLeaf.create(
-            in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, leaf, atRightEdge),
+            in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, leaf, atRightEdge, grows: grows),
             keyWidth: width, firstKey: keyAt(leaf, slots[0], key), limit: pool.pageSize)
         var start = 0
         while start < slots.count {
@@ -296,13 +297,14 @@ extension TreeEditor {
         }
     }
 
-    /// The capacity of a leaf. At the right edge: as many rows of this size as fit in the page. Elsewhere: a little more than `rows`.
-    private func capacity(rows: Int, heap: Int, keyWidth: Int, _ leaf: TableLeaf?, _ atRightEdge: Bool) -> Int {
+    /// The capacity of a leaf. At the right edge: as many rows of this size as fit in the page. Elsewhere: a little more than `rows`, and twice as much for a
+    /// leaf that grows, so that few of its next rows need another rebuilding.
+    private func capacity(rows: Int, heap: Int, keyWidth: Int, _ leaf: TableLeaf?, _ atRightEdge: Bool, grows: Bool = false) -> Int {
         var average = heap / max(rows, 1)
         if atRightEdge, rows == 1, let leaf, leaf.count > 8 {
             average = (leaf.page.limit - leaf.page.heapStart) / leaf.count
         }
-        let wanted = atRightEdge ? 0xFFFF : rows + rows / 8 + 1
+        let wanted = atRightEdge ? 0xFFFF : grows ? 2 * rows : rows + rows / 8 + 1
         var low = rows
         var high = min(wanted, pool.pageSize)
         while low < high {

@@ -154,7 +154,8 @@ extension Store {
         guard let backing else { return }
         backing.forgetMembers()
         let changed = Array(Set(changes.changed).subtracting(changes.deleted))
-        try backing.readingNewest({ try $0.rows(for: .objects(changed)) }) { rows in
+        let keys = Set((changes.changed + changes.deleted).map(\.key))
+        try backing.readingNewest(of: keys, { try $0.rows(for: .objects(changed)) }) { rows in
             let present = Set(rows.map(\.object.key))
             let gone = changes.deleted + changed.filter { !present.contains($0.key) }
             try updateCache(rows, without: try gone.map(reference))

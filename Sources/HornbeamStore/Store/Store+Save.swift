@@ -88,11 +88,13 @@ extension Store {
     private func save(_ changes: ChangeSet, in backing: StoreBacking) throws -> CommitResult {
         try cacheNewMembers(changes)
         return try backing.saving {
-            for _ in 0 ..< Self.refusalsMax {
+            for attempt in 0 ..< Self.refusalsMax {
                 let written = backing.writtenSaves
                 do {
                     let result = try write(changes, forwarding: true)
                     backing.setVersions(after: changes)
+                    // After a refusal, the rows of other objects were cached too.
+                    if attempt == 0 { backing.noteSave(changes) }
                     return result
                 } catch let conflict as CustomStoreConflict {
                     try updateCache(conflict.rows, without: try conflict.deleted.map(reference))

@@ -100,6 +100,23 @@ package final class StoreBacking: Sendable {
         }
     }
 
+    /// Like `readingNewest`, for the rows of known objects. A read that overlaps with saves of other objects is not repeated: a process that saves without a
+    /// pause would repeat each read.
+    func readingNewest<Found>(of keys: Set<UInt64>, _ ask: (any CustomStore) throws -> Found, _ take: (Found) throws -> Void) throws {
+        for _ in 0 ..< Self.overlappingReadsMax {
+            let before = savesEnded
+            let found = try ask(custom)
+            let isTaken = try withTurn {
+                guard recentSaves.withLock({ $0.areOfOthers(keys, from: before, to: savesEnded) }) else { return false }
+                try take(found)
+                saveCount.add(1, ordering: .releasing)
+                return true
+            }
+            if isTaken { return }
+        }
+        try readingNewest(ask, take)
+    }
+
     /// Runs a save. No rows are read into the cache meanwhile.
     ///
     /// - Parameter isCancellable: True to end the wait for another save when the task of the caller is cancelled.
@@ -113,6 +130,12 @@ package final class StoreBacking: Sendable {
             return try body()
         }
     }
+
+    /// The objects of the last saves of this process.
+    private let recentSaves = Guarded(RecentSaves())
+
+    /// Notes a save that has replaced no cached rows but those of its objects. Called in `saving`.
+    func noteSave(_ changes: ChangeSet) { recentSaves.withLock { $0.note(changes, number: savesEnded) } }
 
     /// The number of saves that the querying store has written. Changed under `turn`.
     private let written = Atomic<Int>(0)
@@ -218,7 +241,7 @@ package final class StoreBacking: Sendable {
     /// Records the versions of the rows that a save has written.
     func setVersions(after changes: ChangeSet) {
         versions.withLock { versions in
-            for insert in changes.inserts { versions[insert.key] = 1 }
+            for place in changes.inserts.indices { versions[changes.inserts[place].key] = 1 }
             for update in changes.updates { versions[update.key] = versions[update.key].map { $0 + 1 } }
             for delete in changes.deletes { versions[delete.key] = nil }
         }

@@ -73,9 +73,7 @@ import Testing
         #expect(table.count == keys.count)
         for key in keys {
             let found = try table.withRow(key) { row throws(EngineError) in
-                (
-                    row.isNull(0) ? nil : row.load(0, as: UInt64.self), row.isNull(1) ? nil : row.bit(1), row.isNull(2) ? nil : try row.string(2)
-                )
+                try (row.isNull(0) ? nil : row.load(0, as: UInt64.self), row.isNull(1) ? nil : row.bit(1), row.isNull(2) ? nil : row.string(2))
             }
             let (number, bit, text) = try #require(found)
             #expect(number == (key % 3 == 0 ? nil : key) && bit == (key % 5 == 0 ? nil : key % 2 == 0), "row \(key)")

@@ -40,6 +40,7 @@ final class AnsweringStore: QueryingStore {
     private let model = Mutex<ManagedObjectModel?>(nil)
     private let log = Mutex<[String]>([])
     private let afterReading = Mutex<(@Sendable () -> Void)?>(nil)
+    private let afterRows = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// - Parameter answersTables: True to answer with tables where rows have no members.
     init(_ database: AnsweringDatabase = AnsweringDatabase(), announces: Bool = false, answersTables: Bool = false) {
@@ -60,8 +61,13 @@ final class AnsweringStore: QueryingStore {
     /// Calls a closure in the next answer, after its rows were read.
     func callAfterReading(_ body: @escaping @Sendable () -> Void) { afterReading.withLock { $0 = body } }
 
-    private func callOnce() {
-        let body = afterReading.withLock { body in
+    /// Calls a closure in the next read of known objects, after their rows were read.
+    func callAfterRows(_ body: @escaping @Sendable () -> Void) { afterRows.withLock { $0 = body } }
+
+    private func callOnce() { callOnce(afterReading) }
+
+    private func callOnce(_ hook: borrowing Mutex<(@Sendable () -> Void)?>) {
+        let body = hook.withLock { body in
             defer { body = nil }
             return body
         }
@@ -107,6 +113,7 @@ final class AnsweringStore: QueryingStore {
             }
         }
         log.withLock { $0.append("rows \(rows.count)") }
+        if case .objects = need { callOnce(afterRows) }
         return rows
     }
 
