@@ -79,7 +79,7 @@ extension ManagedObjectContext {
         snapshot = new
         tracker.objects.views = views
         tracker.noteEdit()
-        var merged = mergeRemoteChanges(taken, new)
+        var merged = taken.isEmpty ? MergedChanges() : mergeRemoteChanges(taken, new)
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)
         let owners = dropMembers(deletedBy: taken)
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
         let isListed = ignored.isEmpty && taken.allSatisfy(\.includesOwners)
         if arrived.isOverflowing ? !taken.isEmpty : !isListed && !merged.changes.isEmpty { merged.unlistedEntities = nil }
         let merges = merged.changes
-        merged.formUnion(mergeParentChanges())
+        if parent != nil { merged.formUnion(mergeParentChanges()) }
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
         return notifyOfMerge(merged)
     }

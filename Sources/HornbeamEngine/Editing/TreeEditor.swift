@@ -30,6 +30,8 @@ final class TreeEditor {
         self.ledger = ledger
         isTable = layouts != nil
         pool = ledger.pool
+        // Few trees have more levels.
+        path.reserveCapacity(4)
     }
 
     var leafPage: Page { pool.page(leaf) }

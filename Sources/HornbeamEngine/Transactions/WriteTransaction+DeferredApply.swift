@@ -54,7 +54,10 @@ extension WriteTransaction {
 
     private func beginDeferring(_ editor: TreeEditor) {
         assert(!deferred.isOver && (editor.isTable || !editor.hasDeferredChange), "Each index has at most one deferred change.")
-        if deferred.count == 0 { deferred.start = redo.bytes.count }
+        if deferred.count == 0 {
+            deferred.start = redo.bytes.count
+            deferred.rows.reserveCapacity(DeferredChanges.countMax)
+        }
         deferred.count += 1
         editor.hasDeferredChange = true
     }

@@ -86,3 +86,40 @@ extension RowView {
         return FixedCell(.value, bits)
     }
 }
+
+/// The place of a fixed cell of one to eight bytes that is read later. Valid inside the epoch in which it was made.
+@safe struct FixedCellPlace {
+    private let start: UnsafeRawPointer
+    /// The byte with the bit of the row in the null bitmap; nil if the leaf has no null in the column.
+    private let nulls: UnsafeRawPointer?
+    private let nullBit: UInt8
+    private let width: UInt8
+
+    /// Prefetches the cell. Nil for a cell of another kind.
+    @inline(__always)
+    init?(_ row: RowView, _ column: Int) {
+        let leaf = row.leaf
+        let c = unsafe leaf.columns[column]
+        guard !c.isAbsent, c.valueBitmap < 0, c.kind != ColumnKind.bytes.rawValue, c.width > 0, c.width <= 8 else { return nil }
+        unsafe start = UnsafeRawPointer(leaf.page.base) + (leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + row.slot * Int(c.width))
+        width = UInt8(truncatingIfNeeded: c.width)
+        nullBit = UInt8(truncatingIfNeeded: row.slot & 7)
+        let mayBeNull = c.nullBitmap >= 16 || leaf.bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0
+        unsafe nulls = mayBeNull
+            ? UnsafeRawPointer(leaf.page.base) + (leaf.bitmapsStart + leaf.bitmapBytes * Int(c.nullBitmap) + row.slot >> 3) : nil
+        unsafe fetch_line(start)
+        if let nulls = unsafe nulls { unsafe fetch_line(nulls) }
+    }
+
+    @inline(__always)
+    var cell: FixedCell {
+        if let nulls = unsafe nulls, unsafe nulls.load(as: UInt8.self) >> nullBit & 1 == 1 { return FixedCell(.null) }
+        let bits: UInt64 = switch width {
+        case 8: unsafe start.loadUnaligned(as: UInt64.self)
+        case 4: unsafe UInt64(start.loadUnaligned(as: UInt32.self))
+        case 2: unsafe UInt64(start.loadUnaligned(as: UInt16.self))
+        default: unsafe UInt64(start.load(as: UInt8.self))
+        }
+        return FixedCell(.value, bits)
+    }
+}

@@ -101,15 +101,21 @@ import Synchronization
                 let key = keys[place]
                 let index = place - keys.startIndex
                 if !isExpired {
-                    let other = index == 0 ? RowLocation() : locations[index - 1]
-                    if unsafe pool._withUnsafeGuaranteedRef({ find($0, key, beside: other, at: &locations[index]) }) { continue }
-                    if unsafe pool._withUnsafeGuaranteedRef({ find($0, hintedFor: key, at: &locations[index]) }) { continue }
+                    // A near key is probably in the same leaf as the one before.
+                    let isNear = index > 0 && key &- keys[place - 1] < TableCells.nearKeys
+                    let other = isNear ? locations[index - 1] : RowLocation()
+                    let isFound = unsafe pool._withUnsafeGuaranteedRef {
+                        isNear && find($0, key, beside: other, at: &locations[index]) || find($0, hintedFor: key, at: &locations[index])
+                    }
+                    if isFound { continue }
                 }
                 _ = try find(key, at: &locations[index])
             }
             start = end
         }
     }
+
+    private static let nearKeys: UInt64 = 64
 
     /// Finds a row by pages in memory only. Nil if a page on the path is not in memory or is not as expected; the caller then uses the view.
     @inline(__always)
@@ -288,35 +294,44 @@ import Synchronization
         note(column)
         var cells: [FixedCell] = []
         cells.reserveCapacity(keys.count)
-        var rows: [RowView] = []
-        rows.reserveCapacity(min(keys.count, TreeWalk.leavesPerEpoch))
+        var places: [FixedCellPlace] = []
+        places.reserveCapacity(min(keys.count, TreeWalk.leavesPerEpoch))
         var start = 0
         while start < keys.count {
             let end = min(start + TreeWalk.leavesPerEpoch, keys.count)
             let epoch = unsafe pool._withUnsafeGuaranteedRef { $0.epochs.enter() }
             defer { unsafe pool._withUnsafeGuaranteedRef { $0.epochs.leave(epoch) } }
-            guard try findRows(keys, start..<end, column, &rows) else { return nil }
-            for row in rows { cells.append(row.fixedCell(column)) }
+            guard try readCells(keys[start..<end], column, &places, &cells) else { return nil }
             start = end
         }
         return cells
     }
 
-    /// Finds some rows inside an epoch and prefetches their cells in a column, so that the cache misses of different rows overlap.
-    private func findRows(_ keys: [UInt64], _ places: Range<Int>, _ column: Int, _ rows: inout [RowView]) throws(EngineError) -> Bool {
-        rows.removeAll(keepingCapacity: true)
+    /// Reads the cells of some rows inside an epoch. Finds and prefetches all of them first, so that the cache misses of different rows overlap.
+    private func readCells(
+        _ keys: ArraySlice<UInt64>, _ column: Int, _ places: inout [FixedCellPlace], _ cells: inout [FixedCell]
+    ) throws(EngineError) -> Bool {
         let isExpired = view.root.isExpired
-        for place in places {
-            let key = keys[place]
-            if !isExpired, let row = unsafe pool._withUnsafeGuaranteedRef({ hintedRow($0, key) }) {
-                row.leaf.touchAhead(row.slot, TableCells.bit(column))
-                rows.append(row)
-                continue
-            }
-            var location = RowLocation()
-            guard try find(key, at: &location), let row = withRow(at: location, { $0 }) else { return false }
-            rows.append(row)
+        func readPlaces() {
+            for place in places { cells.append(place.cell) }
+            places.removeAll(keepingCapacity: true)
         }
+        for key in keys {
+            var found = isExpired ? nil : unsafe pool._withUnsafeGuaranteedRef { hintedRow($0, key) }
+            if found == nil {
+                var location = RowLocation()
+                guard try find(key, at: &location) else { return false }
+                found = withRow(at: location) { $0 }
+            }
+            guard let row = found else { return false }
+            if let place = FixedCellPlace(row, column) {
+                places.append(place)
+            } else {
+                readPlaces()
+                cells.append(row.fixedCell(column))
+            }
+        }
+        readPlaces()
         return true
     }
 

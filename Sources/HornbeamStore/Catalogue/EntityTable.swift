@@ -21,6 +21,7 @@ internal import HornbeamModel
     nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // never changes after `init`
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]
+    let hasUniqueIndexes: Bool
     /// The to-ones whose inverse is a to-many. A change of such a to-one moves an entry in the members index of the inverse.
     let mirrors: [Mirror]
     /// The many-to-many and one-way relationships, as owner and as member. When a row is deleted, its entries in them are removed.
@@ -49,6 +50,7 @@ internal import HornbeamModel
         }
         unsafe self.cells = unsafe UnsafePointer(cells)
         self.indexes = indexes
+        hasUniqueIndexes = indexes.contains(where: \.isUnique)
         self.mirrors = mirrors
         self.linksAsOwner = linksAsOwner
         self.linksAsMember = linksAsMember

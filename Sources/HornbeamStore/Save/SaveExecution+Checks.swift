@@ -60,6 +60,7 @@ extension SaveExecution {
 
     /// Removes the unique keys of changed and deleted rows before it adds the new ones, so that two objects can exchange their values.
     func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
+        guard hasUniqueIndexes(updates, inserts) else { return }
         var claims = UniqueClaims()
         assert(change.inserted.isEmpty && change.deleted.isEmpty, "Unique values are checked before the first row is written.")
         for delete in changes.onlyInserts ? [] : changes.deletes {
@@ -79,6 +80,11 @@ extension SaveExecution {
         }
         let conflicts = try claims.conflicts(of: self, updates, inserts)
         guard conflicts.isEmpty else { throw conflicts }
+    }
+
+    private func hasUniqueIndexes(_ updates: [UpdateValues], _ inserts: [InsertValues]) -> Bool {
+        updates.contains { $0.table.hasUniqueIndexes } || inserts.contains { $0.table.hasUniqueIndexes }
+            || !changes.onlyInserts && changes.deletes.contains { schema.table($0.entity).hasUniqueIndexes }
     }
 
     /// From this number of inserts on, unique keys are inserted in key order, so that neighbouring keys change their leaf once.

@@ -21,6 +21,7 @@ package import HornbeamModel
         transaction = snapshot.transaction.rawValue
         self.reader = reader
         var made: [TableView] = []
+        made.reserveCapacity(reader.schema.tables.count)
         for case let table? in reader.schema.tables { made.append(try snapshot.table(table.tree)) }
         viewCount = made.count
         unsafe views = .allocate(capacity: max(made.count, 1))

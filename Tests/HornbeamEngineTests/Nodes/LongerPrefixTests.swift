@@ -38,4 +38,43 @@ import Testing
             }
         }
     }
+
+    /// Entries are appended to a node with a shorter prefix, the same one or a longer one, to an empty node and behind other entries.
+    @Test(arguments: [0, 5, 9, 12, 20], [0, 1, 3])
+    func aRangeOfEntriesKeepsItsOrderKeysAndValues(prefixLength: Int, before: Int) throws {
+        let source = Page(.allocate(byteCount: Page.sizeMax, alignment: 8))
+        let target = Page(.allocate(byteCount: Page.sizeMax, alignment: 8))
+        defer {
+            source.base.deallocate()
+            target.base.deallocate()
+        }
+        let shared = (0..<20).map { UInt8(100 + $0) }
+        var entries: [(key: [UInt8], value: [UInt8])] = []
+        for i in 0..<12 {
+            let rest: [UInt8] = (0...2 * i).map { UInt8($0 + i * 20) }
+            entries.append((shared + rest, [UInt8](repeating: UInt8(i), count: i * 3)))
+        }
+        let from = Array(shared.prefix(9)).withBorrowedBytes {
+            SlottedNode.create(in: source, inner: false, level: 0, capacity: 16, limit: Page.sizeMax, prefix: $0)
+        }
+        for (i, entry) in entries.enumerated() {
+            let isInserted = entry.key.withBorrowedBytes { key in
+                entry.value.withBorrowedBytes { from.insert(at: i, key: key, value: $0, isBlob: i == 4) }
+            }
+            try #require(isInserted)
+        }
+        let to = Array(shared.prefix(prefixLength)).withBorrowedBytes {
+            SlottedNode.create(in: target, inner: false, level: 0, capacity: 16, limit: Page.sizeMax, prefix: $0)
+        }
+        to.append(0..<before, of: from)
+        to.append(before..<entries.count, of: from)
+        #expect(to.count == entries.count)
+        for (i, entry) in entries.enumerated() {
+            #expect(to.key(i) == entry.key)
+            #expect(to.value(i).array == entry.value)
+            #expect(to.isBlob(i) == (i == 4))
+            #expect(to.cellFault(i) == nil)
+        }
+        #expect(to.gap >= 0)
+    }
 }

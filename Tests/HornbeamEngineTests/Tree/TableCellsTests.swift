@@ -79,6 +79,35 @@ import Testing
             held.locations[key] = location
         }
         try expectCellsOfSeveralRows(held, &random)
+        try expectRowsBesideOthers(held, &random)
+    }
+
+    /// A read may be given the location of another row, near or far, in the same leaf or not; so may the search for several rows.
+    private static func expectRowsBesideOthers(_ held: Held, _ random: inout SplitMix) throws {
+        let end = (held.rows.keys.max() ?? 0) + 3
+        var location = RowLocation()
+        var key: UInt64 = 0
+        for _ in 0..<60 {
+            key = Int.random(in: 0..<4, using: &random) > 0 ? key + 1 : .random(in: 0...end, using: &random)
+            var small: UInt16?
+            let isThere = try held.cells.readRow(key, at: &location) { (row) throws(EngineError) in
+                small = row.isNull(2) ? nil : row.load(2, as: UInt16.self)
+            }
+            #expect(isThere == (held.rows[key] != nil), "key \(key)")
+            #expect(small == held.rows[key]?.small.map { UInt16(bitPattern: $0) })
+        }
+        let first = UInt64.random(in: 0...end, using: &random)
+        let keys = (0..<40).map { first + UInt64($0) } + [0, end / 2]
+        var locations = [RowLocation](repeating: RowLocation(), count: keys.count)
+        try held.cells.find(keys[...], at: &locations)
+        for (key, place) in zip(keys, locations) {
+            #expect(held.cells.isFromThisVersion(place) == (held.rows[key] != nil), "key \(key)")
+            var location = place
+            let cell = try held.cells.fixedCell(key, at: &location, 2)
+            let wanted = held.rows[key]?.small.map { UInt64(UInt16(bitPattern: $0)) }
+            #expect(cell.state == (held.rows[key] == nil ? .noRow : wanted == nil ? .null : .value))
+            if let wanted { #expect(cell.bits == wanted) }
+        }
     }
 
     /// Rows in any order, and one that does not exist.

@@ -15,8 +15,9 @@ struct GroupAccumulatorTests {
         "Book": ["count:(distinct:(author))", "sum:(pages)", "average:(pages)", "count:(distinct:(length:(title)))"],
     ]
     private static let conditions: [String: [String]] = [
-        "Publication": ["TRUEPREDICATE", "year > 1954"], "Values": ["TRUEPREDICATE", "int32 > 0", "int16 == 1 OR int16 == 2"],
-        "Book": ["TRUEPREDICATE", "pages == 100"],
+        // The rows of an author's publications are read by their keys, several at a time.
+        "Publication": ["TRUEPREDICATE", "year > 1954", "author.born > 1902"], "Values": ["TRUEPREDICATE", "int32 > 0", "int16 == 1 OR int16 == 2"],
+        "Book": ["TRUEPREDICATE", "pages == 100", "author.born > 1902"],
     ]
 
     private func request(_ entity: String, by expressions: [String], where condition: String) throws -> FetchDescription {
