@@ -13,8 +13,12 @@ let common: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ] + (isRoot ? [.treatAllWarnings(as: .error)] : [])
 
+/// `Scripts/test` sets this: its tests take less time than they do without optimisation, by more than the compiler takes longer. Assertions stay.
+let isOptimised = isRoot && Context.environment["HORNBEAM_OPTIMISED"] != nil
+
 /// The settings of the modules under `Sources/`.
 let strict: [SwiftSetting] = common + [.strictMemorySafety()]
+    + (isOptimised ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : [])
 
 /// The settings of the compiler plug-in. The compiler waits for it hundreds of times in a build, so debug builds optimise it too.
 let optimised: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]

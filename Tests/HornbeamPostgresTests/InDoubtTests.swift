@@ -89,7 +89,7 @@ import Testing
         let description = try #require(container.persistentStoreDescriptions.first)
         try coordinator.remove(#require(coordinator.persistentStores.first))
         // A read without the store must not take the save for one that was not written.
-        if isRead { try context.mergeChanges() }
+        if isRead { #expect(hornbeamError { try context.mergeChanges() }?.code == .closed) }
         proxy.setAway(nil)
         try coordinator.addPersistentStore(description)
         try context.save()
@@ -194,24 +194,29 @@ import Testing
     @Test("the error of a batch that was executed before the connection was lost says that it was executed")
     func executedBatches() throws {
         let schema = PostgresServer.freshSchema()
+        try PostgresServer.run(
+            "CREATE SCHEMA \"\(schema)\"; CREATE TABLE \"\(schema)\".authors (id bigserial PRIMARY KEY, born integer, _version bigint NOT NULL DEFAULT 1)")
+        let model = try ManagedObjectModel {
+            Entity("Author", userInfo: ["postgres.table": "authors"]) { Attribute("born", .integer32, optional: true) }
+        }
         let proxy = try SocketProxy(server: PostgresServer.folder)
-        // Without notifications, the second message is the read of the changed rows.
+        // Without notifications, the second message is the read of the changed rows: triggers of an existing table can change more than the batch.
         let container = try PostgresServer.container(
             .postgres(
                 "host=\(proxy.folder) user=hornbeam dbname=postgres", schema: schema, connectionsMax: 2, connectionTimeout: .milliseconds(400),
-                pollInterval: .seconds(600)))
+                pollInterval: .seconds(600)), model)
         let context = container.newContext()
-        let author = try context.make("Author", ["name": "a", "born": 1900])
+        let author = try context.make("Author", ["born": 1900])
         try context.save()
         var request = BatchUpdateRequest(entityName: "Author")
         request.propertiesToUpdate["born"] = try FetchExpression(format: "born + 1")
         proxy.setAway(.closed)
         proxy.closeAtMessage(2, .toServer)
         let error = hornbeamError { _ = try container.newContext().execute(request) }
-        #expect(try count(schema, "born = 1901") == "1")
+        #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".authors") == "1901")
         #expect(error?.message.contains("executed the batch") == true, "\(error?.message ?? "")")
         proxy.setAway(nil)
-        #expect(try container.newContext().all("Author", by: "name", "born == 1901").map(\.objectID) == [author.objectID])
+        #expect(try container.newContext().all("Author", by: "born", "born == 1901").map(\.objectID) == [author.objectID])
         try container.close()
     }
 

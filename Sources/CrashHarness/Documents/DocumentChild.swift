@@ -34,13 +34,14 @@ struct DocumentChild {
     func run() throws -> Int32 {
         let count = Mutex(0)
         let step = step
-        return try DocumentFiles.$willPerform.withValue({ _ in
+        let observer = DocumentFiles.Observer { _ in
             let isDue = count.withLock { count in
                 count += 1
                 return count == step
             }
             if isDue { kill(getpid(), SIGKILL) }
-        }) {
+        }
+        return try DocumentFiles.$observer.withValue(observer) {
             try MainActor.assumeIsolated {
                 var changes = DocumentChanging(folder: folder, number: number, seed: seed)
                 return try changes.run(operations)

@@ -110,10 +110,11 @@ extension Decoder {
 }
 
 extension ManagedObject {
-    fileprivate class func inherits(from type: any PredicateSubject.Type) -> Bool {
-        // The parameter's type binds `Superclass` to the class of the value, not to the static type `ManagedObject`.
-        func isSubclass<Superclass: PredicateSubject>(of type: Superclass.Type) -> Bool { self is Superclass.Type }
-        return isSubclass(of: type)
+    fileprivate class func inherits(from type: ManagedObject.Type) -> Bool {
+        // Optimised programs of Swift 6.3 answer `self is Superclass.Type` with the static type of a generic parameter.
+        var candidate: AnyClass? = self
+        while let known = candidate, known != type { candidate = _getSuperclass(known) }
+        return candidate != nil
     }
 }
 

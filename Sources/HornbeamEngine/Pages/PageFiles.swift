@@ -1,6 +1,6 @@
 // The page files of a store: append-only files of page records, each with a number. A number that a checkpoint has counted is never used for
-// another file. No byte is written twice, and a file is removed as a whole. Appenders write the files, each appender its own; any thread may read them. This folder does not know trees:
-// higher folders interpret the references between records.
+// another file. No byte is written twice, and a file is removed as a whole. Appenders write the files, each appender its own; any thread may read
+// them. This folder does not know trees: higher folders interpret the references between records.
 
 internal import HornbeamThreads
 

@@ -122,7 +122,8 @@ private struct BatchStatement {
             test: " WHERE t.\(table.id) = f.\(table.id)\(StoreLayout.sameShard(table, "t", table, "f"))\(keyTest)\(result)", parameters: select.parameters)
     }
 
-    /// The objects that the server has changed. Triggers of existing tables can change more than the assignments, so their versions do not show the values of the rows.
+    /// The objects that the server has changed. Triggers of existing tables can change more than the assignments, so their versions do not show
+    /// the values of the rows.
     func answer(_ result: QueryResult) throws -> StoreBatchAnswer {
         var (keys, versions): ([CustomStoreKey], [UInt64]) = ([], [])
         keys.reserveCapacity(result.rowCount)

@@ -117,7 +117,7 @@ import Testing
             try survivor.close()
             withExtendedLifetime(dying) {}
             if faults.firedCount == 0 { break }
-            after += 3
+            after += 1
         }
         #expect(doubts > 2)
     }

@@ -110,7 +110,7 @@ import Testing
             let fault = StepFault(at: step, isSticky: isSticky)
             let script = try DocumentScript()
             defer { script.removeFiles() }
-            try DocumentFiles.$willPerform.withValue({ try fault.perform($0) }) { try body(script, fault) }
+            try DocumentFiles.$observer.withValue(DocumentFiles.Observer { try fault.perform($0) }) { try body(script, fault) }
             guard !fault.failed.isEmpty else { break }
             failed.insert(fault.failed)
         }
