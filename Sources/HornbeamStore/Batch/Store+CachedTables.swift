@@ -75,10 +75,9 @@ private final class CachedTableWriter {
     private let table: EntityTable
     private let cells: [Cell]
     private let mirrors: [EntityTable.Mirror]
-    // Unchecked for the reason given in `BatchWriter`.
     /// The destinations of the current row's to-one relationships in `mirrors`.
-    @safe @exclusivity(unchecked) private var owners: [ObjectReference?]
-    @safe @exclusivity(unchecked) private var keyCells: [KeyCell]
+    private var owners: [ObjectReference?]
+    private var keyCells: [KeyCell]
 
     init(_ store: Store, _ rows: CustomStoreTable) throws {
         self.store = store
