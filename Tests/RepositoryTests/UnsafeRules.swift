@@ -57,6 +57,7 @@ import Testing
         "HornbeamEngine/Pool/Prefaulter": "memory to populate",
         "HornbeamEngine/Tree/LeafHintCache": "the words of the cache, allocated on demand",
         "HornbeamEngine/Tree/RowView": "cells of a leaf",
+        "HornbeamEngine/Tree/RowView+Cells": "cells of a leaf, and addresses to prefetch",
         "HornbeamEngine/Tree/TableView+Cells": "cells of a leaf, lent without a closure",
         "HornbeamEngine/Tree/TextOffsetPredictor": "addresses to prefetch",
     ]

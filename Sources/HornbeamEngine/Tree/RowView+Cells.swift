@@ -88,10 +88,11 @@ extension RowView {
 }
 
 /// The place of a fixed cell of one to eight bytes that is read later. Valid inside the epoch in which it was made.
-@safe struct FixedCellPlace {
-    private let start: UnsafeRawPointer
-    /// The byte with the bit of the row in the null bitmap; nil if the leaf has no null in the column.
-    private let nulls: UnsafeRawPointer?
+struct FixedCellPlace {
+    private let page: Page
+    private let start: Int32
+    /// The byte with the bit of the row in the null bitmap; -1 if the leaf has no null in the column.
+    private let nulls: Int32
     private let nullBit: UInt8
     private let width: UInt8
 
@@ -101,24 +102,27 @@ extension RowView {
         let leaf = row.leaf
         let c = unsafe leaf.columns[column]
         guard !c.isAbsent, c.valueBitmap < 0, c.kind != ColumnKind.bytes.rawValue, c.width > 0, c.width <= 8 else { return nil }
-        unsafe start = UnsafeRawPointer(leaf.page.base) + (leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + row.slot * Int(c.width))
-        width = UInt8(truncatingIfNeeded: c.width)
-        nullBit = UInt8(truncatingIfNeeded: row.slot & 7)
+        let start = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + row.slot * Int(c.width)
         let mayBeNull = c.nullBitmap >= 16 || leaf.bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0
-        unsafe nulls = mayBeNull
-            ? UnsafeRawPointer(leaf.page.base) + (leaf.bitmapsStart + leaf.bitmapBytes * Int(c.nullBitmap) + row.slot >> 3) : nil
-        unsafe fetch_line(start)
-        if let nulls = unsafe nulls { unsafe fetch_line(nulls) }
+        let nulls = mayBeNull ? leaf.bitmapsStart + leaf.bitmapBytes * Int(c.nullBitmap) + row.slot >> 3 : -1
+        page = leaf.page
+        self.start = Int32(truncatingIfNeeded: start)
+        self.nulls = Int32(truncatingIfNeeded: nulls)
+        nullBit = UInt8(truncatingIfNeeded: row.slot & 7)
+        width = UInt8(truncatingIfNeeded: c.width)
+        unsafe fetch_line(page.base + start)
+        if nulls >= 0 { unsafe fetch_line(page.base + nulls) }
     }
 
     @inline(__always)
     var cell: FixedCell {
-        if let nulls = unsafe nulls, unsafe nulls.load(as: UInt8.self) >> nullBit & 1 == 1 { return FixedCell(.null) }
+        if nulls >= 0, page.load(Int(nulls), as: UInt8.self) >> nullBit & 1 == 1 { return FixedCell(.null) }
+        let start = Int(start)
         let bits: UInt64 = switch width {
-        case 8: unsafe start.loadUnaligned(as: UInt64.self)
-        case 4: unsafe UInt64(start.loadUnaligned(as: UInt32.self))
-        case 2: unsafe UInt64(start.loadUnaligned(as: UInt16.self))
-        default: unsafe UInt64(start.load(as: UInt8.self))
+        case 8: page.load(start, as: UInt64.self)
+        case 4: UInt64(page.load(start, as: UInt32.self))
+        case 2: UInt64(page.load(start, as: UInt16.self))
+        default: UInt64(page.load(start, as: UInt8.self))
         }
         return FixedCell(.value, bits)
     }

@@ -100,15 +100,12 @@ import Synchronization
             for place in start..<end {
                 let key = keys[place]
                 let index = place - keys.startIndex
-                if !isExpired {
-                    // A near key is probably in the same leaf as the one before.
-                    let isNear = index > 0 && key &- keys[place - 1] < TableCells.nearKeys
-                    let other = isNear ? locations[index - 1] : RowLocation()
-                    let isFound = unsafe pool._withUnsafeGuaranteedRef {
-                        isNear && find($0, key, beside: other, at: &locations[index]) || find($0, hintedFor: key, at: &locations[index])
-                    }
-                    if isFound { continue }
+                // A near key is probably in the same leaf as the one before.
+                if index > 0, !isExpired, key &- keys[place - 1] < TableCells.nearKeys {
+                    let other = locations[index - 1]
+                    if unsafe pool._withUnsafeGuaranteedRef({ find($0, key, beside: other, at: &locations[index]) }) { continue }
                 }
+                if !isExpired, unsafe pool._withUnsafeGuaranteedRef({ find($0, hintedFor: key, at: &locations[index]) }) { continue }
                 _ = try find(key, at: &locations[index])
             }
             start = end
@@ -317,13 +314,12 @@ import Synchronization
             places.removeAll(keepingCapacity: true)
         }
         for key in keys {
-            var found = isExpired ? nil : unsafe pool._withUnsafeGuaranteedRef { hintedRow($0, key) }
-            if found == nil {
-                var location = RowLocation()
-                guard try find(key, at: &location) else { return false }
-                found = withRow(at: location) { $0 }
+            if !isExpired, let place = unsafe pool._withUnsafeGuaranteedRef({ hintedRow($0, key).flatMap { FixedCellPlace($0, column) } }) {
+                places.append(place)
+                continue
             }
-            guard let row = found else { return false }
+            var location = RowLocation()
+            guard try find(key, at: &location), let row = withRow(at: location, { $0 }) else { return false }
             if let place = FixedCellPlace(row, column) {
                 places.append(place)
             } else {

@@ -30,6 +30,9 @@ final class FetchExecution {
         case .scan: try scan()
         case .keys(let keys, _): try lookUp(keys)
         case .index(let access) where access.order != nil: try walkInOrder(access)
+        case .members(let link, let owners, _) where owners.count == 1 && sink.isFeeding && workMax == .max && plan.tables.count == 1:
+            if let keys = try memberKeys(of: owners[0], link) { return try feed(keys, plan.tables[0]) }
+            try finish(try objects(plan.choice.path))
         case .members, .index, .intersection, .union:
             let found = try objects(plan.choice.path)
             isStopped = found.count > workMax
@@ -132,6 +135,14 @@ final class FetchExecution {
     private static let batchMax = 64
 
     // MARK: Sets of objects
+
+    /// The keys of the members of one owner, ascending; nil if they may have several entities, or not the one of the fetch.
+    private func memberKeys(of owner: UInt64, _ link: LinkIndex) throws(EngineError) -> [UInt64]? {
+        let reader = try snapshot.members(link.relationship)
+        guard reader.onlyEntity == plan.tables[0].index else { return nil }
+        let keys = try reader.keys(owner: owner)
+        return reader.order == nil ? keys : keys.sorted()
+    }
 
     /// The objects of a path, ascending and distinct.
     private func objects(_ path: AccessPath) throws(EngineError) -> [ObjectReference] {

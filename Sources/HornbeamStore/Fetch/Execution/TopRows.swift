@@ -35,7 +35,9 @@ final class TopRows: RowFeed {
     func accept(_ rows: RowBatch, _ table: EntityTable) throws(EngineError) {
         let programs = reader.programs(of: table)
         let program = programs.programs[0]
-        try reader.prepare(rows, expecting: reader.context.view(table.index).count, programs)
+        // A scan passes all rows of the table.
+        let expected = if case .leaf = rows { reader.context.view(table.index).count } else { 0 }
+        try reader.prepare(rows, expecting: expected, programs)
         try rows.forEach { (row) throws(EngineError) in
             let key = row.key
             guard let number = try reader.number(program, row, key) else { return }
