@@ -63,4 +63,24 @@ import Testing
         let context = first.newContext()
         #expect(try Self.authors(context).map { try $0.value(forKey: "born") } == [2000])
     }
+
+    @Test("CST-3: an announced save is read again beside a save of its former unique value")
+    func savesOfAUniqueValueRepeatTheRead() throws {
+        let (store, first, second) = try processes()
+        store.callAfterRows {
+            // Another process renames the author once more, and announces it later.
+            store.database.change { content in
+                for key in content.rows.keys where content.rows[key]?.values["name"] == .string("b") {
+                    content.rows[key]?.version = 3
+                    content.rows[key]?.values["name"] = .string("c")
+                }
+            }
+            try? Self.insert("b", born: 1950, in: first)
+        }
+        let context = second.newContext()
+        try Self.authors(context)[0].setValue("b", forKey: "name")
+        try context.save()
+        let found = first.newContext()
+        #expect(try Self.authors(found).map { try $0.value(forKey: "name") } == [.string("b"), .string("c")])
+    }
 }
