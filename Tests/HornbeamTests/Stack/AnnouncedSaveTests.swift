@@ -83,4 +83,21 @@ import Testing
         let found = first.newContext()
         #expect(try Self.authors(found).map { try $0.value(forKey: "name") } == [.string("b"), .string("c")])
     }
+
+    /// The rows that were read first can still refer to the deleted object.
+    @Test("CST-3: an announced save is read again beside a save that deletes another object")
+    func deletionsRepeatTheRead() throws {
+        let (store, first, second) = try processes()
+        try Self.insert("b", born: 1950, in: first)
+        store.callAfterRows {
+            let context = first.newContext()
+            if let author = try? Self.authors(context).last { context.delete(author) }
+            try? context.save()
+            _ = store.takeLog()
+        }
+        try change(second, to: 1901)
+        #expect(store.takeLog().filter { $0.hasPrefix("rows") } == ["rows 1"])
+        let found = first.newContext()
+        #expect(try Self.authors(found).map { try $0.value(forKey: "born") } == [1901])
+    }
 }
