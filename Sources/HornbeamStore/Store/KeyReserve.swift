@@ -25,8 +25,8 @@ struct KeyReserve {
 
 /// The reserved keys of stores that failed in this process.
 ///
-/// A reservation of keys is not durable at once, nor is a batch with lazy durability. If a sync fails, the store returns to a state without it, but objects of contexts may have the keys already.
-/// The next opening of the store in this process therefore reserves later keys.
+/// A reservation of keys is not durable at once, nor is a batch with lazy durability. If a sync fails, the store returns to a state without it, but objects
+/// of contexts may have the keys already. The next opening of the store in this process therefore reserves later keys.
 enum LostKeys {
     private static let ends = Guarded<[UUID: UInt64]>([:])
 
