@@ -25,12 +25,12 @@ struct KeyReserve {
 
 /// The reserved keys of stores that failed in this process.
 ///
-/// A reservation of keys is not durable at once. If a sync fails, the store returns to a state without it, but objects of contexts may have the keys already.
-/// The next opening of the store in this process therefore reserves later keys.
+/// A reservation of keys is not durable at once, nor is a batch with lazy durability. If a sync fails, the store returns to a state without it, but objects
+/// of contexts may have the keys already. The next opening of the store in this process therefore reserves later keys.
 enum LostKeys {
     private static let ends = Guarded<[UUID: UInt64]>([:])
 
-    /// The key after the last one that a failed store had reserved; 0 if none failed.
+    /// The key after the last one that a failed store had reserved, also for a batch; 0 if none failed.
     static func end(in store: UUID) -> UInt64 { ends.withLock { $0[store] ?? 0 } }
 
     static func extend(to end: UInt64, in store: UUID) { ends.withLock { $0[store] = max($0[store] ?? 0, end) } }

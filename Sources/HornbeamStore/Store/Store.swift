@@ -237,8 +237,10 @@ package final class Store: Sendable {
         if options.stage != nil { return }
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in
+            // Batches reserve keys in their own transactions.
+            let newest = (try? engine.snapshot())?.nextObjectKey ?? 0
             do throws(EngineError) { try engine.close() } catch {
-                LostKeys.extend(to: keys.withLock { $0.end }, in: identifier)
+                LostKeys.extend(to: max(newest, keys.withLock { $0.end }), in: identifier)
                 throw error
             }
         }

@@ -108,7 +108,8 @@ package final class StoreBacking: Sendable {
             let found = try ask(custom)
             let isTaken = try withTurn {
                 guard recentSaves.withLock({ $0.areOfOthers(keys, from: before, to: savesEnded) }) else { return false }
-                try take(found)
+                // The rows can be older than the saves, and have unique values that the saves have given to other objects.
+                do { try take(found) } catch where savesEnded != before { return false }
                 saveCount.add(1, ordering: .releasing)
                 return true
             }

@@ -246,6 +246,27 @@ import Testing
         try next.close()
     }
 
+    @Test("a store that is opened again after a failed sync returns no key of a lost batch again")
+    func keysOfALostBatch() throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let store = try Self.open(on: faults, isShared: false)
+        let author = try #require(store.model.entitiesByName["Author"])
+        var options = BatchWriter.Options()
+        options.durability = .lazy(maxDelay: .seconds(1))
+        let writer = try store.batchWriter(for: author, options: options)
+        try writer.set(#require(author.propertiesByName["name"]), "lost")
+        let key = try writer.append()
+        try writer.finish()
+        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
+        #expect(throws: HornbeamError.self) { try store.checkpoint() }
+        try? store.close()
+        faults.removeRules()
+        let next = try Self.open(on: disk, isShared: false)
+        #expect(try next.reserveKeys(1) > key)
+        try next.close()
+    }
+
     /// Without its record in the history, the save counted as lost, and the context wrote its changes twice.
     @Test("SAV-8: the outcome of a save in doubt is unknown after its record was purged")
     func doubtAndAPurge() throws {

@@ -63,4 +63,41 @@ import Testing
         let context = first.newContext()
         #expect(try Self.authors(context).map { try $0.value(forKey: "born") } == [2000])
     }
+
+    @Test("CST-3: an announced save is read again beside a save of its former unique value")
+    func savesOfAUniqueValueRepeatTheRead() throws {
+        let (store, first, second) = try processes()
+        store.callAfterRows {
+            // Another process renames the author once more, and announces it later.
+            store.database.change { content in
+                for key in content.rows.keys where content.rows[key]?.values["name"] == .string("b") {
+                    content.rows[key]?.version = 3
+                    content.rows[key]?.values["name"] = .string("c")
+                }
+            }
+            try? Self.insert("b", born: 1950, in: first)
+        }
+        let context = second.newContext()
+        try Self.authors(context)[0].setValue("b", forKey: "name")
+        try context.save()
+        let found = first.newContext()
+        #expect(try Self.authors(found).map { try $0.value(forKey: "name") } == [.string("b"), .string("c")])
+    }
+
+    /// The rows that were read first can still refer to the deleted object.
+    @Test("CST-3: an announced save is read again beside a save that deletes another object")
+    func deletionsRepeatTheRead() throws {
+        let (store, first, second) = try processes()
+        try Self.insert("b", born: 1950, in: first)
+        store.callAfterRows {
+            let context = first.newContext()
+            if let author = try? Self.authors(context).last { context.delete(author) }
+            try? context.save()
+            _ = store.takeLog()
+        }
+        try change(second, to: 1901)
+        #expect(store.takeLog().filter { $0.hasPrefix("rows") } == ["rows 1"])
+        let found = first.newContext()
+        #expect(try Self.authors(found).map { try $0.value(forKey: "born") } == [1901])
+    }
 }
