@@ -18,7 +18,6 @@ import Testing
         "HornbeamEngine/Tree/TreeWalk": "a view does not count references to its version",
         "HornbeamStore/Batch/BatchSession": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Batch/BatchWriter": "bulk inserts skip the check of exclusive access",
-        "HornbeamStore/Batch/Store+CachedTables": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Fetch/Answer/DirectFetch": "fetches of few rows skip the check of exclusive access",
         "HornbeamStore/Rows/CellReader": "a cell is read without counting references to its table",
         "HornbeamStore/Stack/StoreStack": "a lookup does not count references to its store",
@@ -57,7 +56,6 @@ import Testing
         "HornbeamEngine/Pool/Prefaulter": "memory to populate",
         "HornbeamEngine/Tree/LeafHintCache": "the words of the cache, allocated on demand",
         "HornbeamEngine/Tree/RowView": "cells of a leaf",
-        "HornbeamEngine/Tree/RowView+Cells": "cells of a leaf, and addresses to prefetch",
         "HornbeamEngine/Tree/TableView+Cells": "cells of a leaf, lent without a closure",
         "HornbeamEngine/Tree/TextOffsetPredictor": "addresses to prefetch",
     ]
