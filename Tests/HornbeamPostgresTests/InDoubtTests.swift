@@ -14,6 +14,17 @@ import Testing
         return (proxy, container, context, author)
     }
 
+    /// A context whose save of a tag was written, which it does not know: the server is away.
+    private func withSaveInDoubt(_ schema: String) throws -> (SocketProxy, PersistentContainer, ManagedObjectContext) {
+        let (proxy, container, context, _) = try filled(schema)
+        try context.make("Tag", ["label": "next"])
+        usleep(200_000)
+        proxy.setAway(.closed)
+        proxy.closeAtMessage(1, .fromServer)
+        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        return (proxy, container, context)
+    }
+
     private func count(_ schema: String, _ condition: String) throws -> String {
         try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Author\" WHERE \(condition)")
     }
@@ -79,12 +90,7 @@ import Testing
     @Test("the outcome of a save is found out after its store was removed and added again", arguments: [false, true])
     func storesThatAreAddedAgain(isRead: Bool) throws {
         let schema = PostgresServer.freshSchema()
-        let (proxy, container, context, _) = try filled(schema)
-        try context.make("Tag", ["label": "next"])
-        usleep(200_000)
-        proxy.setAway(.closed)
-        proxy.closeAtMessage(1, .fromServer)
-        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        let (proxy, container, context) = try withSaveInDoubt(schema)
         let coordinator = container.persistentStoreCoordinator
         let description = try #require(container.persistentStoreDescriptions.first)
         try coordinator.remove(#require(coordinator.persistentStores.first))
@@ -101,12 +107,7 @@ import Testing
     @Test("a fetch with prefetching finds out the outcome of a save in doubt")
     func prefetchingInDoubt() throws {
         let schema = PostgresServer.freshSchema()
-        let (proxy, container, context, _) = try filled(schema)
-        try context.make("Tag", ["label": "next"])
-        usleep(200_000)
-        proxy.setAway(.closed)
-        proxy.closeAtMessage(1, .fromServer)
-        #expect(hornbeamError { try context.save() }?.message.contains("unknown") == true)
+        let (proxy, container, context) = try withSaveInDoubt(schema)
         proxy.setAway(nil)
         var request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
         request.relationshipKeyPathsForPrefetching = ["works"]

@@ -104,7 +104,7 @@ package struct TableView: Sendable {
         try forEachRow(keys, body) { () throws(EngineError) in }
     }
 
-    /// The same. Calls `endOfPart` after the rows of some leaves; the rows since the last call are still valid then.
+    /// Reads rows by ascending keys, and calls `endOfPart` after the rows of some leaves. The rows since the last call are still valid then.
     package func forEachRow(
         _ keys: [UInt64], _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool, endOfPart: () throws(EngineError) -> Void
     ) throws(EngineError) {

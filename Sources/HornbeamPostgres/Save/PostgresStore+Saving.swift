@@ -45,7 +45,7 @@ extension PostgresStore {
     ///
     /// - Parameter run: Runs the transaction, which records the token.
     /// - Parameter isSaved: The result of the transaction with a token; nil if it was not and never will be committed.
-    /// - Throws: `CustomStoreDoubt` if the server cannot be asked after the transaction was sent.
+    /// - Throws: `CustomStoreDoubt` if the server cannot be queried after the transaction was sent.
     func repeating<R>(_ run: (UUID, Deadline) throws -> R, isSaved: (UUID, Deadline) throws -> R?) throws -> R {
         let deadline = pool.options.deadline
         var attempt = 1
@@ -55,7 +55,7 @@ extension PostgresStore {
             do { return try run(token, deadline) } catch let error as PostgresError {
                 if error.kind == .lostConnection {
                     pool.closeIdle()
-                    // Also if no connection is free, or the store was closed or migrated: none of these errors tells the outcome.
+                    // Also if no connection is free, or the store was closed or migrated: none of these errors shows the outcome.
                     do { if let result = try isSaved(token, deadline) { return result } } catch let failure {
                         unknownSaves.add(token)
                         throw CustomStoreDoubt(token: token, error: unknownOutcome(failure))
@@ -65,7 +65,7 @@ extension PostgresStore {
                 guard canSucceed, attempt < Self.attemptsMax, !deadline.isOver else { throw error.translated }
             }
             attempt += 1
-            // Transactions that have waited for each other do not meet again.
+            // Transactions that have waited for each other do not start at the same time again.
             Thread.sleep(forTimeInterval: Double.random(in: 0 ... 0.01) * Double(attempt))
         }
     }

@@ -231,19 +231,25 @@ import Testing
         try second.close()
     }
 
+    /// The first key of the next opening, after a failed sync has lost the commits of the store.
+    private static func firstKey(after store: Store, losingCommitsOn disk: SimulatedDisk, _ faults: FaultInjector) throws -> UInt64 {
+        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
+        #expect(throws: HornbeamError.self) { try store.checkpoint() }
+        try? store.close()
+        faults.removeRules()
+        let next = try open(on: disk, isShared: false)
+        let key = try next.reserveKeys(1)
+        try next.close()
+        return key
+    }
+
     @Test("a store that is opened again after a failed sync returns no key twice")
     func keysOfTheNextOpening() throws {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
         let store = try Self.open(on: faults, isShared: false)
         let key = try store.reserveKeys(1)
-        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
-        #expect(throws: HornbeamError.self) { try store.checkpoint() }
-        try? store.close()
-        faults.removeRules()
-        let next = try Self.open(on: disk, isShared: false)
-        #expect(try next.reserveKeys(1) > key)
-        try next.close()
+        #expect(try Self.firstKey(after: store, losingCommitsOn: disk, faults) > key)
     }
 
     @Test("a store that is opened again after a failed sync returns no key of a lost batch again")
@@ -258,13 +264,7 @@ import Testing
         try writer.set(#require(author.propertiesByName["name"]), "lost")
         let key = try writer.append()
         try writer.finish()
-        faults.add(FaultRule(.failSyncRevertingToOld, calls: [.sync], kind: .log, isSticky: true))
-        #expect(throws: HornbeamError.self) { try store.checkpoint() }
-        try? store.close()
-        faults.removeRules()
-        let next = try Self.open(on: disk, isShared: false)
-        #expect(try next.reserveKeys(1) > key)
-        try next.close()
+        #expect(try Self.firstKey(after: store, losingCommitsOn: disk, faults) > key)
     }
 
     /// Without its record in the history, the save counted as lost, and the context wrote its changes twice.

@@ -108,7 +108,7 @@ final class FetchExecution {
         count(rows: rows)
     }
 
-    /// The same, but passes several rows at a time.
+    /// Reads rows by ascending keys, applies the filter, and passes up to `batchMax` matching rows at a time to the sink.
     private func feed(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
         let filter = filter(table.index)
         var batch: [RowView] = []
