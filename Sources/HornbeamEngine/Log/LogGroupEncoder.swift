@@ -8,7 +8,8 @@ struct LogGroupEncoder {
     private let start: LogMark
     private let segment: UInt64
     private let durable: LogPosition
-    private let compresses: Bool
+    /// Whether payloads of the group are compressed.
+    private var compresses: Bool
     private(set) var check: UInt64
     /// The number of bytes before the zeros at the end.
     private(set) var used = 0
@@ -41,7 +42,10 @@ struct LogGroupEncoder {
         assert(durable <= start.position, "No group is durable before it is written.")
         assert(zip(group, group.dropFirst()).allSatisfy { $0.number < $1.number }, "The transactions of a group ascend.")
         used = LogFrame.groupFrameBytes
+        // A group takes whole blocks, so compressing a group of one block would save nothing.
+        if LogGroupEncoder.bound(group) <= LogFrame.blockBytes { compresses = false }
         var frames: [LogFrame] = []
+        frames.reserveCapacity(group.count)
         for record in group { place(record, into: buffer, &frames) }
         seal(frames, buffer)
         let end = LogGroupEncoder.blocks(used)

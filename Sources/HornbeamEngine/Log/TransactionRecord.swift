@@ -19,7 +19,7 @@ package struct LogOptions: Sendable {
     /// The smallest length of a segment. Each new segment is twice as long as the one before, up to the writer's goal.
     package var firstSegmentBytes: Int
     package var largestSegmentBytes: Int
-    /// Whether payloads of 512 bytes and more are compressed if this saves at least a tenth.
+    /// Whether payloads of 512 bytes and more are compressed if this saves at least a tenth and the group is longer than a block.
     package var compresses: Bool
     /// The source of the segments' salts.
     package var salt: @Sendable () -> UInt64

@@ -11,6 +11,23 @@ import Testing
         var effect: FaultRule.Effect { self == .nothing ? .fail(.full) : .short }
     }
 
+    /// An oracle whose groups take at most half a block each.
+    private static func oracleOfSmallGroups() throws -> EngineOracle {
+        for seed in 1 ... 200 as ClosedRange<UInt64> {
+            let oracle = EngineOracle(seed: seed, transactions: 16, bigEvery: 100)
+            let engine = try Engine.open(EngineOracle.path, fileSystem: MemoryFileSystem(), options: oracle.options)
+            var largest = 0
+            for number in 1 ... 16 as ClosedRange<UInt64> {
+                let before = engine.core.pipeline.statistics.logBytes
+                try oracle.commit(to: engine, through: number)
+                largest = max(largest, engine.core.pipeline.statistics.logBytes - before)
+            }
+            try engine.close()
+            if largest + LogFrame.groupFrameBytes + LogFrame.headerBytes <= LogFrame.blockBytes / 2 { return oracle }
+        }
+        throw Finding("No seed makes small groups only.")
+    }
+
     /// The log's writes fail from some call on for a while; then the store is used further. Half of a small group's block is all of
     /// the group: it counts as written.
     @Test("a group that finds no space is refused, the store continues, and no crash restores the group",
@@ -18,7 +35,7 @@ import Testing
     func aRefusedGroupIsWithdrawn(refusal: Refusal, isSticky: Bool) throws {
         var refused = 0
         for index in 0..<4 {
-            let oracle = EngineOracle(transactions: 16)
+            let oracle = refusal == .half ? try Self.oracleOfSmallGroups() : EngineOracle(transactions: 16)
             let disk = SimulatedDisk()
             let faults = FaultInjector(disk)
             let engine = try Engine.open(EngineOracle.path, fileSystem: faults, options: oracle.options)

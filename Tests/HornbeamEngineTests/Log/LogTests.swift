@@ -64,6 +64,17 @@ import Testing
         #expect(end.mark == writer.end)
     }
 
+    @Test("a payload is compressed only if the group is longer than a block without it", arguments: [(2000, true), (6000, false)])
+    func groupsOfOneBlockAreNotCompressed(bytes: Int, isStoredAsItIs: Bool) throws {
+        let record = Self.record(0xEE, bytes: bytes)
+        _ = try writer().append([record])
+        var stored = [UInt8](repeating: 0, count: 16384)
+        let file = try disk.open("s/wal-0000000000000001", .read)
+        _ = try stored.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        let payload = LogSegmentHeader.bytes + LogFrame.groupFrameBytes + LogFrame.headerBytes
+        #expect((Array(stored[payload..<payload + bytes]) == record.payload) == isStoredAsItIs)
+    }
+
     @Test func replayBeginsAtAnyMark() throws {
         let writer = try writer()
         var marks = [LogMark.origin]
