@@ -26,6 +26,18 @@ extension SpaceAccount {
         }
     }
 
+    /// The same as after a checkpoint of the newest version, without the pages that it will write, and the bytes of the replaced pages. They are about
+    /// the bytes that it will write.
+    func cleanableAfterCheckpoint(readers: [TransactionNumber]) throws(EngineError) -> (files: [SpacePolicy.File], replaced: Int) {
+        let (replaced, sum) = replacedBytes
+        let files = try cleanable(readers: readers).compactMap { file -> SpacePolicy.File? in
+            var file = file
+            file.live -= replaced[file.number] ?? 0
+            return file.live > 0 ? file : nil
+        }
+        return (files, sum)
+    }
+
     /// Live bytes in the given files.
     func liveBytes(in files: Set<PageFileNumber>) -> Int {
         table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }

@@ -221,6 +221,14 @@ final class SpaceAccount: Sendable {
         state.withLock { ($0.table, $0.bornAfter) }
     }
 
+    /// The bytes of the pages that were replaced since the last checkpoint, by file and together.
+    var replacedBytes: (byFile: [PageFileNumber: Int], sum: Int) {
+        state.withLock { state in
+            let byFile = state.dead.reduce(into: [:]) { $0[$1.page.file, default: 0] += $1.page.recordBytes }
+            return (byFile, state.replaced)
+        }
+    }
+
     /// The length of a full log segment.
     var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
 

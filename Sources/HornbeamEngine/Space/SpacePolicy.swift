@@ -84,17 +84,18 @@ struct SpacePolicy: Sendable {
         kept > live / 100 * SpacePolicy.freedPercentMax + slack / 4
     }
 
-    /// True if there are more dead bytes than permitted.
-    func isOverdue(_ files: [File], isDiskFull: Bool = false) -> Bool {
-        let (live, dead) = SpacePolicy.sums(files)
+    /// True if there are more dead bytes than permitted. `unwritten`: live bytes that the next checkpoint writes.
+    func isOverdue(_ files: [File], isDiskFull: Bool = false, unwritten: Int = 0) -> Bool {
+        let (live, dead) = SpacePolicy.sums(files, unwritten)
         return dead > (isDiskFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
     }
 
     /// The files to empty, those with the smallest share of live bytes first; empty if no cleaning is due.
-    /// `budget`: the limit of live bytes to move, which the first file may exceed. `isDiskFull`: whether the disk is full.
-    func victims(among files: [File], budget: Int, isDiskFull: Bool = false) -> [File] {
-        let (live, dead) = SpacePolicy.sums(files)
-        if isOverdue(files, isDiskFull: isDiskFull) {
+    /// `budget`: the limit of live bytes to move, which the first file may exceed. `isDiskFull`: whether the disk is full. `unwritten`: live bytes that
+    /// the next checkpoint writes.
+    func victims(among files: [File], budget: Int, isDiskFull: Bool = false, unwritten: Int = 0) -> [File] {
+        let (live, dead) = SpacePolicy.sums(files, unwritten)
+        if isOverdue(files, isDiskFull: isDiskFull, unwritten: unwritten) {
             let goal = isDiskFull ? dead : dead - live / 100 * SpacePolicy.deadPercentGoal
             let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
             return SpacePolicy.firstFiles(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
@@ -119,7 +120,7 @@ struct SpacePolicy: Sendable {
         return taken
     }
 
-    private static func sums(_ files: [File]) -> (live: Int, dead: Int) {
-        files.reduce((0, 0)) { ($0.0 + $1.live, $0.1 + $1.dead) }
+    private static func sums(_ files: [File], _ unwritten: Int) -> (live: Int, dead: Int) {
+        files.reduce((unwritten, 0)) { ($0.0 + $1.live, $0.1 + $1.dead) }
     }
 }

@@ -2,20 +2,42 @@
 //
 // A round empties a set of files in one walk over all trees. The walk has slices. A slice is a transaction that copies a dozen nodes into
 // memory, so that other writers wait only for some tenths of a millisecond. After some slices, a checkpoint writes the nodes. An unfinished
-// round continues after the next checkpoint. Files with unreadable pages are not changed.
+// round continues after the next checkpoint. Files with unreadable pages are not changed. Most rounds run just before a checkpoint that is due
+// anyway, so that they need no checkpoint of their own.
 
 import HornbeamThreads
 
 extension Engine {
+    /// Called before a checkpoint for which no thread waits: moves pages out of the files that the policy will demand to empty, so that this checkpoint
+    /// writes them. Each further checkpoint would write pages again that commits change meanwhile.
+    func reclaimSpaceBeforeCheckpoint() throws(EngineError) {
+        guard !isShortOfSpace, !core.isTurnRequested, cleaner.begin() else { return }
+        defer { cleaner.end(isUnfinished: false) }
+        if cleaner.round == nil {
+            let excludedFiles = cleaner.excludedFiles
+            let (files, replaced) = try core.space.cleanableAfterCheckpoint(readers: readersBeforePreviousCheckpoint)
+            let victims = core.space.policy.victims(
+                among: files.filter { !excludedFiles.contains($0.number) }, budget: cleaningBudget, unwritten: replaced)
+            if victims.isEmpty { return }
+            cleaner.round = try makeRound(victims)
+        }
+        if let round = cleaner.round { _ = try run(round, nodes: nodesPerCheckpoint) }
+    }
+
+    /// The live bytes that may be moved for one checkpoint: proportional to the size of the store.
+    private var cleaningBudget: Int {
+        let live = core.space.table.liveBytes
+        assert(live >= 0, "Live bytes are a count.")
+        return max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
+    }
+
     /// Called after a checkpoint: empties files as the policy demands, within a budget proportional to the size of the store. Then writes another
     /// checkpoint if only the preceding one still needs many files.
     func reclaimSpace(_ log: LogWriter, isThrottled: Bool = false) throws(EngineError) {
         guard cleaner.begin() else { return }
         var isUnfinished = false
         defer { cleaner.end(isUnfinished: isUnfinished) }
-        let live = core.space.table.liveBytes
-        assert(live >= 0, "Live bytes are a count.")
-        var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
+        var budget = cleaningBudget
         while !isShortOfSpace, !core.isTurnRequested, let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
                 isUnfinished = true
@@ -28,7 +50,7 @@ extension Engine {
         }
         if isShortOfSpace { try reclaimSpaceOnFullDisk(log) }
         let kept = try checkpointer.bytesNeededOnlyByPrevious()
-        if core.space.policy.isFollowUpDue(kept: kept, live: live) {
+        if core.space.policy.isFollowUpDue(kept: kept, live: core.space.table.liveBytes) {
             try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)
         }
     }

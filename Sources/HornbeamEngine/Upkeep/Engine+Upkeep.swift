@@ -51,6 +51,7 @@ extension Engine {
         do throws(EngineError) {
             // Includes the case that the lack of space caused this checkpoint, which freed some.
             let wasShortOfRoom = isShortOfSpace
+            if !isAwaited { attempt { () throws(EngineError) in try reclaimSpaceBeforeCheckpoint() } }
             try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
             try reclaimSpace(log, isThrottled: isThrottled)
             if wasShortOfRoom || isShortOfSpace {

@@ -65,6 +65,9 @@ import Testing
         /// Bytes of the page files.
         func bytes() throws -> Int { Int(try store.engine.statistics().pageFileBytes) }
 
+        /// The names of the page files.
+        func files() throws -> Set<String> { Set(try store.fileSystem.list("test.hornbeam").filter { $0.hasPrefix("pages-") }) }
+
         /// Bytes of a store that was filled with the same content in one go, and closed.
         func compactBytes() throws -> Int {
             let copy = try Subject(seed: 0)
@@ -135,6 +138,26 @@ import Testing
         #expect(worst < 1.7)
         try subject.expectContent()
         try subject.store.reopen()
+        try subject.expectContent()
+    }
+
+    @Test("files are emptied just before the checkpoint that is due, so few need a further one besides an empty one that releases them")
+    func cleaningNeedsFewCheckpointsOfItsOwn() throws {
+        let subject = try Subject(seed: 9)
+        for start in stride(from: UInt64(0), to: SpaceTests.count, by: 500) {
+            try subject.apply((start..<start + 500).map { ($0, subject.value()) })
+        }
+        var (removed, further) = (0, 0)
+        for step in 0..<60 {
+            for part in 0..<4 { try subject.apply(changes(.hotSpot, subject, step: 4 * step + part)) }
+            let before = try subject.store.engine.statistics().checkpoints
+            let files = try subject.files()
+            try subject.store.engine.checkpoint()
+            if try subject.store.engine.statistics().checkpoints > before + 2 { further += 1 }
+            removed += files.subtracting(try subject.files()).count
+        }
+        #expect(removed > 30)
+        #expect(further <= 3)
         try subject.expectContent()
     }
 
