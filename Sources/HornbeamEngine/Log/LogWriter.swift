@@ -53,7 +53,7 @@ package final class LogWriter: Sendable {
     /// Guards the state of the writer. Locked during the write on purpose, because the position of the next group depends on its success.
     let state: Guarded<State>
     /// The preallocated next segment.
-    let prepared = Guarded<PreparedSegment?>(nil)
+    let prepared: Guarded<PreparedSegment?>
     /// The number of the next segment. Changed only under the lock of `prepared`.
     let nextNumber: Atomic<UInt64>
     /// Released segments that are kept for recycling; locked during renames. Segments of an earlier writer have the length 0 here, so they are
@@ -80,12 +80,12 @@ package final class LogWriter: Sendable {
 
     /// Continues a log in a new segment, which the first append makes.
     ///
-    /// Writes every durable position to `durableHint`. Everything before `end` must be durable: after recovery, write a checkpoint at `end`
-    /// first.
+    /// Begins with `prepared`, the first segment of a new store, if there is one. Writes every durable position to `durableHint`. Everything before
+    /// `end` must be durable: after recovery, write a checkpoint at `end` first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), durableHint: DurableLSNHint? = nil,
-        listing: [String]? = nil, lock: (any FileLock)? = nil, reserve: SpaceReserve? = nil
+        listing: [String]? = nil, prepared: PreparedSegment? = nil, lock: (any FileLock)? = nil, reserve: SpaceReserve? = nil
     ) throws(EngineError) {
         self.reserve = reserve
         room = reserve?.room ?? DiskRoom()
@@ -96,14 +96,16 @@ package final class LogWriter: Sendable {
         self.options = options
         let names = try fileSystem.list(directory, known: listing)
         let highest = names.compactMap(LogSegmentNumber.init(fileName:)).max()
-        hasFiles = Atomic(names.contains { PreparedSegment.isName($0) || LogSegmentNumber(fileName: $0) != nil })
+        hasFiles = Atomic(prepared != nil || names.contains { PreparedSegment.isName($0) || LogSegmentNumber(fileName: $0) != nil })
         recycled = Guarded(names.compactMap(PreparedSegment.Recycled.init(leftBehind:)))
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Guarded(
             State(
                 mark: end, seed: end.check, nextSegmentBytes: options.firstSegmentBytes,
                 segmentBytesGoal: options.largestSegmentBytes))
-        nextNumber = Atomic(number.rawValue)
+        assert(prepared == nil || prepared?.header.number == number, "The first segment has the first number.")
+        self.prepared = Guarded(prepared)
+        nextNumber = Atomic(prepared == nil ? number.rawValue : number.next.rawValue)
         durablePosition = Atomic(end.position.rawValue)
         self.durableHint = durableHint
         // The hint is not rewritten if it is right, so that opening and reading a store write nothing.

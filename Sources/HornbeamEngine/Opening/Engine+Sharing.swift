@@ -41,7 +41,7 @@ extension Engine {
             beginReadingOthers()
             let log: LogWriter
             if let resumed = try resumedLog(readerPosition, &place) { log = resumed } else {
-                let (fresh, recovered) = try recovery.openForWriting(turn.lock, isNew: false)
+                let (fresh, recovered) = try recovery.openForWriting(turn.lock, nil)
                 replaceParts(with: fresh)
                 cleaner.round = nil
                 log = recovered

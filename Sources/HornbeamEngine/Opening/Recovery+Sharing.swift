@@ -8,7 +8,7 @@ import HornbeamThreads
 
 extension Recovery {
     func openShared() throws(EngineError) -> Engine {
-        let isNew = try createUnlessOtherDoes()
+        let new = try createUnlessOtherDoes()
         let lock = try fileSystem.share(metaPath, recordingHolderIn: lockPath)
         do throws(EngineError) {
             try lock.verify()
@@ -17,7 +17,7 @@ extension Recovery {
                 lock, path: path, usesThread: options.usesBackgroundThread, limit: options.busyTimeout.nanoseconds,
                 mayStartThread: options.mayStartThread)
             recovery.sharing = StoreSharing(turn: turn, lifecycle: Lifecycle(path: path))
-            return try recovery.open(turn, isNew: isNew)
+            return try recovery.open(turn, new)
         } catch {
             lock.release()
             throw error
@@ -25,17 +25,17 @@ extension Recovery {
     }
 
     /// Creates the store if it is missing. Another process may create it at the same time.
-    private func createUnlessOtherDoes() throws(EngineError) -> Bool {
+    private func createUnlessOtherDoes() throws(EngineError) -> StoreCreation.NewStore? {
         do throws(EngineError) { return try createIfMissing() } catch {
             guard error.code == .notAStore || error.code == .inputOutput, try fileSystem.exists(metaPath) else { throw error }
-            return false
+            return nil
         }
     }
 
-    private func open(_ turn: ProcessTurn, isNew: Bool) throws(EngineError) -> Engine {
+    private func open(_ turn: ProcessTurn, _ new: StoreCreation.NewStore?) throws(EngineError) -> Engine {
         let end = MonotonicClock.nanoseconds &+ options.busyTimeout.nanoseconds
         while true {
-            if try turn.lock.tryTakeTurn() { return try openWithTurn(turn, isNew: isNew) }
+            if try turn.lock.tryTakeTurn() { return try openWithTurn(turn, new) }
             do throws(EngineError) {
                 let engine = try openForReading()
                 engine.start(turn, isHeld: false)
@@ -47,7 +47,7 @@ extension Recovery {
         }
     }
 
-    private func openWithTurn(_ turn: ProcessTurn, isNew: Bool) throws(EngineError) -> Engine {
+    private func openWithTurn(_ turn: ProcessTurn, _ new: StoreCreation.NewStore?) throws(EngineError) -> Engine {
         if try turn.lock.isRecovered() {
             do throws(EngineError) {
                 let engine = try openForReading()
@@ -58,7 +58,7 @@ extension Recovery {
                 guard error.code == .damaged || error.code == .logDamaged else { throw error }
             }
         }
-        let (engine, log) = try openForWriting(turn.lock, isNew: isNew)
+        let (engine, log) = try openForWriting(turn.lock, new)
         try engine.readerPosition?.place.withLock { (place) throws(EngineError) in try engine.startWriting(log, &place) }
         engine.start(turn, isHeld: true)
         return engine

@@ -15,12 +15,12 @@ struct Recovery {
     var sharing: StoreSharing?
 
     func open() throws(EngineError) -> (Engine, LogWriter, any FileLock) {
-        let isNew = try createIfMissing()
+        let new = try createIfMissing(log: options.log)
         let lock = try fileSystem.lock(metaPath, recordingHolderIn: lockPath)
         do throws(EngineError) {
             // The file may have been replaced between opening and locking it.
             try lock.verify()
-            let (engine, log) = try openForWriting(lock, isNew: isNew)
+            let (engine, log) = try openForWriting(lock, new)
             return (engine, log, lock)
         } catch {
             lock.release()
@@ -28,20 +28,19 @@ struct Recovery {
         }
     }
 
-    /// Creates the store if there is none and the options permit that. True if it was created.
-    func createIfMissing() throws(EngineError) -> Bool {
+    /// Creates the store if there is none and the options permit that; nil if there is one. With `log`, makes the log's first segment too.
+    func createIfMissing(log: LogOptions? = nil) throws(EngineError) -> StoreCreation.NewStore? {
         guard options.pageSize >= 512, options.pageSize <= Page.sizeMax, options.pageSize & (options.pageSize - 1) == 0
         else {
             throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
         }
         try requireLocalDisk()
-        if try fileSystem.exists(metaPath) { return false }
+        if try fileSystem.exists(metaPath) { return nil }
         try fileSystem.requireFolderOrNothing(path)
         guard options.createIfMissing else {
             throw EngineError(.notAStore, "There is no store at this path.", path: path)
         }
-        try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
-        return true
+        return try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize, log: log).run()
     }
 
     var metaPath: String { join(path, "meta") }
@@ -57,14 +56,15 @@ struct Recovery {
             path: path)
     }
 
-    func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
+    /// - Parameter new: The store, if this opening has created it.
+    func openForWriting(_ lock: any FileLock, _ new: StoreCreation.NewStore?) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         // The opened file must be the locked one.
         try lock.verify()
         let states = meta.states
         // The store's name may not be durable: the process that created, copied or salvaged the store may have ended before. The first writer writes
         // the durable LSN hint only after this sync, so a hint proves that the name is durable.
-        if !isNew, DurableLSNHint(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
+        if new == nil, DurableLSNHint(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
             try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
         }
         return try withReadableState(states) { (i) throws(EngineError) in
@@ -76,8 +76,9 @@ struct Recovery {
                 keepsFilesOpen: sharing != nil, listing: names)
             if sharing != nil { try files.openAllFiles() }
             let previous = i + 1 < states.count ? states[i + 1] : nil
-            return try openForWriting(
-                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names), lock)
+            var opened = Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names)
+            if let header = new?.firstSegment { opened.takeFirstSegment(header, in: path, fileSystem) }
+            return try openForWriting(opened, lock)
         }
     }
 
@@ -106,7 +107,16 @@ struct Recovery {
         let files: PageFiles
         /// The names in the folder, if the store is opened for writing.
         var listing: [String]?
+        /// The first segment of the log, if this opening has created the store. The listing does not contain it, since there is nothing to replay.
+        var firstSegment: PreparedSegment?
         var state: MetaState { states[chosen] }
+
+        /// Takes the segment that was made with the store. If another process has opened the store meanwhile, the segment is read like each other one.
+        mutating func takeFirstSegment(_ header: LogSegmentHeader, in path: String, _ fileSystem: any FileSystem) {
+            guard states.count == 1, state.log == .origin, state.transaction == .zero, let listing else { return }
+            firstSegment = .openFirst(header, in: path, fileSystem: fileSystem, listing: listing)
+            if firstSegment != nil { self.listing = listing.filter { $0 != header.number.fileName } }
+        }
     }
 
     private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
@@ -133,7 +143,7 @@ struct Recovery {
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, durableHint: durableHint, listing: opened.listing,
-            lock: lock, reserve: reserve)
+            prepared: opened.firstSegment, lock: lock, reserve: reserve)
         if hasRecovered, isShortOfSpace(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }

@@ -5,12 +5,27 @@ struct StoreCreation {
     let path: String
     let fileSystem: any FileSystem
     let pageSize: Int
+    /// The options of the log, whose first segment is made too; nil if the first commit makes it.
+    var log: LogOptions?
 
-    func run() throws(EngineError) {
+    /// The result of a creation.
+    struct NewStore {
+        /// The header of the log's first segment, if it was made.
+        var firstSegment: LogSegmentHeader?
+    }
+
+    func run() throws(EngineError) -> NewStore {
         let occupiedMessage = "The folder contains files but no store. Choose another path for a new store."
+        var new = NewStore()
         try StoreDraft(path: path, fileSystem: fileSystem, occupiedMessage: occupiedMessage).fill { (draft) throws(EngineError) in
-            try writeMeta(in: draft, .random())
+            let store = StoreIdentifier.random()
+            var segment: PreparedSegment?
+            if let log { segment = try .writeFirst(in: draft, fileSystem: fileSystem, store: store, options: log) }
+            try writeMeta(in: draft, store)
+            try segment?.file.sync(.segmentHeader)
+            new.firstSegment = segment?.header
         }
+        return new
     }
 
     /// Makes an empty store of a folder.

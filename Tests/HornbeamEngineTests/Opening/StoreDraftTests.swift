@@ -1,3 +1,4 @@
+import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
@@ -43,6 +44,74 @@ import Testing
                 #expect(names == ["s.hornbeam"])
             })
         #expect(report.images > 10)
+    }
+
+    @Test("a crash before the end of the first commit leaves no store, an empty one, or one with the commit")
+    func crashesUntilTheFirstCommit() throws {
+        let report = try CrashEnumerator(seed: 4).run(
+            workload: { disk in
+                let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: Self.options)
+                disk.mark(.submitted(1))
+                try Self.commit(1, to: engine)
+                disk.mark(.acknowledged(1))
+            },
+            verify: { image in
+                let engine = try Engine.open("s.hornbeam", fileSystem: image.disk, options: Self.options)
+                #expect(engine.latest.rawValue >= image.acknowledged)
+                if engine.latest == .zero { try Self.commit(1, to: engine) }
+                #expect(try Self.entries(of: engine) == [1])
+                #expect(try engine.check().problems == [])
+                try engine.close()
+            })
+        #expect(report.images > 10)
+    }
+
+    @Test("the first commit of a new store creates no file")
+    func theLogIsMadeWithTheStore() throws {
+        let disk = MemoryFileSystem()
+        let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: Self.options)
+        let names = try disk.list("s.hornbeam")
+        #expect(names.contains("wal-0000000000000001"))
+        try Self.commit(1, to: engine)
+        #expect(try disk.list("s.hornbeam") == names)
+        try engine.close()
+    }
+
+    @Test("another process opens a new store before its creator does, and commits: both commits stay", arguments: 0..<40)
+    func anotherProcessIsFaster(call: Int) throws {
+        let disk = MemoryFileSystem()
+        let others = Guarded(0)
+        let interrupted = InterruptedDisk(disk, at: Int.max) {}
+        interrupted.interrupt(at: call) {
+            guard let engine = try? Engine.open("s.hornbeam", fileSystem: disk, options: Self.options) else { return }
+            if (try? Self.commit(2, to: engine)) != nil { others.withLock { $0 += 1 } }
+            try? engine.close()
+        }
+        var expected: Set<UInt8> = []
+        if let engine = try? Engine.open("s.hornbeam", fileSystem: interrupted, options: Self.options) {
+            try Self.commit(1, to: engine)
+            expected.insert(1)
+            try engine.close()
+        }
+        if others.withLock({ $0 }) > 0 { expected.insert(2) }
+        #expect(!expected.isEmpty)
+        let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: Self.options)
+        #expect(Set(try Self.entries(of: engine)) == expected)
+        try engine.close()
+    }
+
+    private static func commit(_ key: UInt8, to engine: Engine) throws {
+        let transaction = try engine.begin()
+        let tree = try transaction.tree(named: "t") ?? transaction.createIndex(named: "t")
+        try transaction.put([key], [key], in: tree)
+        _ = try transaction.commit()
+    }
+
+    private static func entries(of engine: Engine) throws -> [UInt8] {
+        let snapshot = try engine.snapshot()
+        guard let tree = snapshot.tree(named: "t") else { return [] }
+        let view = try snapshot.index(tree)
+        return try [1, 2].filter { try view.get([$0]) == [$0] }
     }
 
     private static let options: EngineOptions = {
