@@ -5,23 +5,24 @@
 import Glibc
 import Synchronization
 
-/// The nodes that one transaction made and retired. Only the transaction's thread uses it.
+/// The nodes that one transaction made and retired. Only the transaction's thread uses it. The fields that each change writes skip the check of
+/// exclusive access: no method lends one to other code.
 @safe final class NodeLedger {
     let pool: FramePool
     /// The number of the transaction. Nodes that it made may be changed in place.
     let birth: UInt64
     private var scratchPage: Page?
-    private(set) var born: [UInt32] = []
-    private(set) var bornInner: [UInt32] = []
+    @safe @exclusivity(unchecked) private(set) var born: [UInt32] = []
+    @safe @exclusivity(unchecked) private(set) var bornInner: [UInt32] = []
     /// Frames of nodes and cached pages that the transaction replaced. Other versions may still need them.
-    private(set) var retired: [RetiredFrame] = []
+    @safe @exclusivity(unchecked) private(set) var retired: [RetiredFrame] = []
     /// Pages on disk that the transaction replaced.
-    private(set) var deadPages: [PageReference] = []
+    @safe @exclusivity(unchecked) private(set) var deadPages: [PageReference] = []
     /// Blobs whose entry or cell was deleted or replaced.
     var deadBlobs: [PageReference] = []
     /// Blobs appended for this transaction.
     var newBlobs: [PageReference] = []
-    private var spare: [UInt32] = []
+    @safe @exclusivity(unchecked) private var spare: [UInt32] = []
 
     init(pool: FramePool, birth: UInt64) {
         self.pool = pool
@@ -93,18 +94,17 @@ import Synchronization
     /// Retires a node that the transaction made.
     func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
 
-    /// Copies a node, without the free bytes between the arrays and the heap of a slotted node. Copies hints one by one with atomic loads, since
-    /// readers write them concurrently.
+    /// Copies a node, without the free bytes of a slotted node: those between the arrays and the heap, and the free elements of the arrays. Copies
+    /// hints one by one with atomic loads, since readers write them concurrently.
     private static func copyNode(_ source: Page, to target: Page) {
         if source.kind == NodeKind.tableLeaf.rawValue { return target.copy(source.limit, from: source, at: 0, to: 0) }
-        let arrays = SlottedNode(source).arraysEnd
         let heap = source.heapStart
         target.copy(source.limit - heap, from: source, at: heap, to: heap)
-        guard source.kind == NodeKind.inner.rawValue else { return target.copy(arrays, from: source, at: 0, to: 0) }
+        target.copy(Page.headerSize + 8 * source.count, from: source, at: 0, to: 0)
+        let slots = SlottedNode(source).slot(0)
+        target.copy(SlottedNode.slotSize * source.count, from: source, at: slots, to: slots)
+        guard source.kind == NodeKind.inner.rawValue else { return }
         let links = Page.headerSize + 8 * source.capacity
-        let slots = links + SlottedNode.linkSize * source.capacity
-        target.copy(links, from: source, at: 0, to: 0)
-        target.copy(arrays - slots, from: source, at: slots, to: slots)
         // The number of bytes of each copy is a constant, so the compiler emits two move instructions.
         for link in 0..<source.count {
             let link = links + SlottedNode.linkSize * link

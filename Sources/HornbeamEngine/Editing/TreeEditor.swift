@@ -6,22 +6,22 @@
 
 import Synchronization
 
-/// Changes one tree in a transaction.
+/// Changes one tree in a transaction. One thread uses it. Its fields skip the check of exclusive access: no method lends one to other code.
 final class TreeEditor {
     let id: TreeID
     let isTable: Bool
     let ledger: NodeLedger
     let pool: FramePool
     var layouts: TableLayouts?
-    private(set) var root: PageReference
+    @safe @exclusivity(unchecked) private(set) var root: PageReference
     /// Inner nodes from the root down, each with the index of its link.
-    private(set) var path: [(frame: UInt32, index: Int)] = []
+    @safe @exclusivity(unchecked) private(set) var path: [(frame: UInt32, index: Int)] = []
     /// The leaf at the end of the path; 0 without a path.
-    private(set) var leaf: UInt32 = 0
+    @safe @exclusivity(unchecked) private(set) var leaf: UInt32 = 0
     /// True if the path ends at the last leaf.
-    private(set) var isAtRightEdge = false
+    @safe @exclusivity(unchecked) private(set) var isAtRightEdge = false
     /// True if redo records have changes of the tree that are not applied yet.
-    var hasDeferredChange = false
+    @safe @exclusivity(unchecked) var hasDeferredChange = false
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
         self.id = id

@@ -46,9 +46,13 @@ package final class Engine: Sendable {
     let logMaintenance: Maintenance
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
+    /// The number of commits with little redo since the opening.
+    let littleCommits = Atomic<UInt>(0)
     let cleaner = Cleaner()
     /// The commits of small work.
     package let queue = CommitQueue()
+    /// Rows for transactions that apply redo.
+    let replayRows = ReplayRows()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier

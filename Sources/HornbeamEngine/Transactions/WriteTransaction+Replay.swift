@@ -62,6 +62,23 @@ extension WriteTransaction {
         try replayPut(tree, key, try reader.readBytes(valueLength), isBlob: isBlob)
     }
 
+    func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {
+        let editor = try self.table(editing: table)
+        let layout = editor.layouts!.all[editor.layouts!.all.count - 1]
+        let row = engine.replayRows.row(of: table, layout)
+        try row.readImage(&reader)
+        guard row.variableBytes <= blobThreshold else {
+            throw EngineError(.damaged, "The log puts an impossible row into table \(table).")
+        }
+        for i in 0..<row.columnCount where row.kind(i) == .bytes && !row.isNull(i) && row.cell(i).isBlob {
+            guard row.cell(i).length == BlobCell.size else {
+                throw EngineError(.damaged, "The log puts a broken blob reference into table \(table).")
+            }
+            ledger.newBlobs.append(row.bytes(i).load(0))
+        }
+        _ = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
+    }
+
     private func replayPatch(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
         let column = ColumnID(try reader.integer(UInt32.self))
         let width = Int(try reader.integer(UInt8.self))

@@ -6,7 +6,7 @@ extension WriteTransaction {
     /// Throws if a count exceeds the limits of a store, since the store could not be opened again.
     func requireBounds() throws(EngineError) {
         guard number.rawValue < StoreLimits.numberMax else { throw full("transaction numbers") }
-        guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
+        guard editors.all.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
     }
 
     func full(_ what: String) -> EngineError {
@@ -18,9 +18,9 @@ extension WriteTransaction {
 
     /// The trees with their present roots, for writing their leaves. The editors forget their leaves, since these may be evicted.
     func treesInProgress() -> [TreeRecord] {
-        editors.map { id, editor in
+        editors.all.map { editor in
             editor.forgetPath()
-            return TreeRecord(id: id, name: "", root: editor.root, layouts: editor.layouts)
+            return TreeRecord(id: editor.id, name: "", root: editor.root, layouts: editor.layouts)
         }
     }
 
@@ -28,11 +28,11 @@ extension WriteTransaction {
     func makeVersion() -> StoreVersion {
         assert(!isDeferred, "A version holds all changes of its transaction.")
         var trees = base.trees
-        for (id, editor) in editors where created[id] == nil {
-            guard let position = base.position(of: id) else { continue }
+        for editor in editors.all where created[editor.id] == nil {
+            guard let position = base.position(of: editor.id) else { continue }
             let old = trees[position]
             if old.root == editor.root, old.layouts === editor.layouts { continue }
-            trees[position] = TreeRecord(id: id, name: old.name, root: editor.root, layouts: editor.layouts)
+            trees[position] = TreeRecord(id: editor.id, name: old.name, root: editor.root, layouts: editor.layouts)
         }
         if !dropped.isEmpty { trees.removeAll { dropped.contains($0.id) } }
         let new = created.isEmpty ? [] : created.sorted { $0.key < $1.key }

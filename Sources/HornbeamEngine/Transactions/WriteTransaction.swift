@@ -5,6 +5,8 @@
 // aborted, since a tree may be changed partly.
 
 /// A write transaction. One thread uses it. If it is released without a commit, it is aborted.
+///
+/// The fields that each change reads or writes skip the check of exclusive access: no method lends one of them to code that reads it again.
 package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
@@ -13,25 +15,24 @@ package final class WriteTransaction {
     private let epochs: Epochs
     /// The number that the commit will have. It increases when a transaction is added that shares the version, and during a replay.
     package internal(set) var number: TransactionNumber
-    var redo = Redo()
+    @safe @exclusivity(unchecked) var redo = Redo()
     private(set) var nextObjectKey: UInt64
     private(set) var nextTree: UInt32
-    private(set) var editors: [TreeID: TreeEditor] = [:]
+    @safe @exclusivity(unchecked) private(set) var editors = TreeEditors()
     // The editors that were used last, since consecutive changes often concern the same trees.
-    private var recentIndex: TreeEditor?
-    private var recentTable: TreeEditor?
+    @safe @exclusivity(unchecked) private var recentIndex: TreeEditor?
+    @safe @exclusivity(unchecked) private var recentTable: TreeEditor?
     /// The ended transactions that share the version of this one (WriteTransaction+Sharing.swift).
-    var ended: [EndedTransaction] = []
+    @safe @exclusivity(unchecked) var ended: [EndedTransaction] = []
     private(set) var created: [TreeID: String] = [:]
     private(set) var dropped: Set<TreeID> = []
     private(set) var names: [String: TreeID]
-    private var isOpen = true
-    var hasFailed = false
-    private var replayRow: (tree: TreeID, row: RowBuffer)?
+    @safe @exclusivity(unchecked) private var isOpen = true
+    @safe @exclusivity(unchecked) var hasFailed = false
     /// A user of the turn of this process, if the store is shared.
     var user: TurnUser?
     /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
-    var deferred = DeferredChanges()
+    @safe @exclusivity(unchecked) var deferred = DeferredChanges()
     /// The leaves that are written before the commit; nil before the first (WriteTransaction+EarlyLeaves.swift).
     var earlyLeaves: EarlyLeaves?
     /// The number of nodes in memory from which leaves are written.
@@ -92,7 +93,7 @@ package final class WriteTransaction {
         created[id] = name
         nextTree = id.rawValue + 1
         let layouts = layout.map { TableLayouts([$0]) }
-        editors[id] = TreeEditor(id: id, root: .empty, layouts: layouts, ledger: ledger)
+        editors.insert(TreeEditor(id: id, root: .empty, layouts: layouts, ledger: ledger))
         if let layout { redo.createTable(id, name, layout) } else { redo.createIndex(id, name) }
     }
 
@@ -120,7 +121,7 @@ package final class WriteTransaction {
         redo.drop(tree)
         names = names.filter { $0.value != tree }
         assert(editors[tree] === editor, "A dropped tree was changed by its editor.")
-        editors[tree] = nil
+        editors.remove(tree)
         recentIndex = nil
         recentTable = nil
         created[tree] = nil
@@ -318,24 +319,6 @@ package final class WriteTransaction {
         return isNew
     }
 
-    func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {
-        let editor = try self.table(editing: table)
-        let layout = editor.layouts!.all[editor.layouts!.all.count - 1]
-        if replayRow?.tree != table || replayRow?.row.layout != layout { replayRow = (table, RowBuffer(layout: layout)) }
-        let row = replayRow!.row
-        try row.readImage(&reader)
-        guard row.variableBytes <= blobThreshold else {
-            throw EngineError(.damaged, "The log puts an impossible row into table \(table).")
-        }
-        for i in 0..<row.columnCount where row.kind(i) == .bytes && !row.isNull(i) && row.cell(i).isBlob {
-            guard row.cell(i).length == BlobCell.size else {
-                throw EngineError(.damaged, "The log puts a broken blob reference into table \(table).")
-            }
-            ledger.newBlobs.append(row.bytes(i).load(0))
-        }
-        _ = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
-    }
-
     package func delete(_ key: UInt64, from table: TreeID) throws(EngineError) -> Bool {
         try delete([key], from: table) == 1
     }
@@ -398,7 +381,7 @@ package final class WriteTransaction {
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
         let record = try base.record(id)
         let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
-        editors[id] = editor
+        editors.insert(editor)
         return editor
     }
 
@@ -413,7 +396,7 @@ package final class WriteTransaction {
         return editor
     }
 
-    private func table(editing id: TreeID, appliesDeferred: Bool = true) throws(EngineError) -> TreeEditor {
+    func table(editing id: TreeID, appliesDeferred: Bool = true) throws(EngineError) -> TreeEditor {
         if let recentTable, recentTable.id == id {
             try requireOpen()
             return appliesDeferred ? try applied(recentTable) : recentTable

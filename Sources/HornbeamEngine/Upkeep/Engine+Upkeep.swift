@@ -131,6 +131,7 @@ extension Engine {
         } else if let log = state.withLock({ $0.log }), log.needsPreparedSegment {
             logMaintenance.wake()
         }
+        if hasUpkeepThreads, !isBig, mayPostponeCheckpoint(redoBytes: redoBytes) { return }
         guard needsCheckpoint else { return }
         guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint(isAwaited: false) } }
         let logged = logGrowth.logged
@@ -145,6 +146,15 @@ extension Engine {
         }
         attempt { () throws(EngineError) in try checkpoint(isAwaited: true) }
     }
+
+    /// True for most commits with little redo: a checkpoint may start some commits later, and `needsCheckpoint` takes several locks.
+    private func mayPostponeCheckpoint(redoBytes: Int) -> Bool {
+        guard redoBytes < Engine.littleRedo, !core.room.state.acceptsOnlyFreeing else { return false }
+        return littleCommits.wrappingAdd(1, ordering: .relaxed).newValue % Engine.commitsPerCheck != 0
+    }
+
+    private static let littleRedo = 4 << 10
+    private static let commitsPerCheck: UInt = 8
 
     /// The bytes of redo from which a commit may wait for a checkpoint. Smaller commits let log and memory grow slowly.
     private static let redoBytesThatWait = 64 << 10

@@ -47,11 +47,15 @@ package final class Snapshot: Sendable {
         return IndexView(root: root(record, .indexLeaf), owner: self)
     }
 
+    /// Throws `unknownTree` unless the version has the table.
+    package func requireTable(_ id: TreeID) throws(EngineError) {
+        if try version.record(id).layouts == nil { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
+    }
+
     package func table(_ id: TreeID) throws(EngineError) -> TableView {
+        try requireTable(id)
         let record = try version.record(id)
-        guard let layouts = record.layouts else {
-            throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
-        }
+        guard let layouts = record.layouts else { preconditionFailure("A table has layouts.") }
         return TableView(
             root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
     }

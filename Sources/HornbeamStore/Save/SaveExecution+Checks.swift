@@ -1,18 +1,29 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The view of the table that was read last in a transaction. A change of the table makes it invalid.
+/// Reads rows of a transaction, and keeps the view of the table that was read last. A change of the table makes it invalid.
 final class TransactionRows {
     private let transaction: WriteTransaction
-    private var last: (tree: TreeID, view: TableView)?
+    private var last: TableOfTransaction?
 
     init(_ transaction: WriteTransaction) { self.transaction = transaction }
 
-    func view(_ table: EntityTable) throws(EngineError) -> TableView {
-        if let last, last.tree == table.tree { return last.view }
-        let view = try transaction.table(table.tree)
-        last = (table.tree, view)
-        return view
+    /// A class, because a copy of a view changes several reference counts.
+    final class TableOfTransaction {
+        fileprivate let tree: TreeID
+        let view: TableView
+
+        fileprivate init(_ tree: TreeID, _ view: TableView) {
+            self.tree = tree
+            self.view = view
+        }
+    }
+
+    func table(_ table: EntityTable) throws(EngineError) -> TableOfTransaction {
+        if let last, last.tree == table.tree { return last }
+        let read = TableOfTransaction(table.tree, try transaction.table(table.tree))
+        last = read
+        return read
     }
 }
 
@@ -25,13 +36,35 @@ extension SaveExecution {
         let rows = TransactionRows(transaction)
         func check(_ entity: EntityDescription, _ key: UInt64, _ expected: UInt32) throws {
             let table = schema.table(entity)
-            let stored = try Self.version(of: key, in: try rows.view(table))
+            let stored = try Self.version(of: key, in: try rows.table(table).view)
             if stored != expected { try addConflict(ObjectReference(entityIndex: table.index, key: key), expected, stored, &conflicts) }
         }
         for update in changes.updates { try check(update.entity, update.key, update.expectedVersion) }
         for delete in changes.deletes { try check(delete.entity, delete.key, delete.expectedVersion) }
         for object in changes.checks { try check(object.entity, object.key, object.expectedVersion) }
         guard conflicts.isEmpty else { throw conflicts }
+    }
+
+    /// Prepares a few updates, and throws all version conflicts together, like `checkVersions`.
+    func prepareComparingVersions(_ updates: [UpdateValues]) throws -> [PreparedUpdate] {
+        assert(changes.deletes.isEmpty, "A deletion changes rows before the updates are prepared.")
+        var conflicts = SaveConflicts()
+        let rows = TransactionRows(transaction)
+        var prepared: [PreparedUpdate] = []
+        prepared.reserveCapacity(updates.count)
+        for (update, change) in zip(updates, changes.updates) {
+            let ready = try prepare(update, rows)
+            if ready.storedVersion != change.expectedVersion { try addConflict(update.reference, change.expectedVersion, ready.storedVersion, &conflicts) }
+            prepared.append(ready)
+        }
+        for object in changes.checks {
+            let table = schema.table(object.entity)
+            let stored = try Self.version(of: object.key, in: try rows.table(table).view)
+            if stored == object.expectedVersion { continue }
+            try addConflict(ObjectReference(entityIndex: table.index, key: object.key), object.expectedVersion, stored, &conflicts)
+        }
+        guard conflicts.isEmpty else { throw conflicts }
+        return prepared
     }
 
     private func addConflict(_ object: ObjectReference, _ expected: UInt32, _ stored: UInt32, _ conflicts: inout SaveConflicts) throws {

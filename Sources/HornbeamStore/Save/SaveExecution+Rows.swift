@@ -47,14 +47,16 @@ extension SaveExecution {
     }
 
     /// The number of updates whose rows are read before the first of them is written.
-    private static let updatesPerRead = 8
+    static let updatesPerRead = 8
 
     func execute(_ update: UpdateValues) throws { try write(try prepare(update, TransactionRows(transaction))) }
 
     /// An update with its new row, and the owners and index entries that its write removes and adds. A class, so that it is not copied.
-    private final class PreparedUpdate {
+    final class PreparedUpdate {
         let update: UpdateValues
         let row: RowBuffer
+        /// The version of the row before the update; 0 if there is no row.
+        var storedVersion: UInt32 = 0
         /// The old owners of the object by mirror; empty if the update changes no owner.
         var oldOwners: [ObjectReference?] = []
         var oldEntries: [(ValueIndex, [UInt8])] = []
@@ -66,13 +68,15 @@ extension SaveExecution {
         }
     }
 
-    private func prepare(_ update: UpdateValues, _ rows: TransactionRows) throws -> PreparedUpdate {
+    func prepare(_ update: UpdateValues, _ rows: TransactionRows) throws -> PreparedUpdate {
         let table = update.table
         let values = update.values
         let row = try buffers.take(of: table, in: transaction)
         let prepared = PreparedUpdate(update, row)
         let changesOwners = table.mirrors.contains { update.mask.contains($0.column.property.index) }
-        try rows.view(table).withRow(update.key) { (old) throws(EngineError) in
+        let stored = try rows.table(table)
+        try stored.view.withRow(update.key) { (old) throws(EngineError) in
+            prepared.storedVersion = old.load(EntityTable.versionColumn, as: UInt32.self)
             try row.copy(old, table: table)
             if changesOwners { prepared.oldOwners = table.mirrors.map { $0.column.reference(in: old, schema: schema) } }
             for index in table.indexes where !index.isUnique && update.changes(index) {
@@ -94,7 +98,7 @@ extension SaveExecution {
         return prepared
     }
 
-    private func write(_ prepared: PreparedUpdate) throws {
+    func write(_ prepared: PreparedUpdate) throws {
         let update = prepared.update
         (oldEntries, newEntries) = (prepared.oldEntries, prepared.newEntries)
         try exchangeEntries(of: update.reference)

@@ -2,20 +2,22 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// Executes one `ChangeSet` in one transaction: checks first, then rows, indexes and links.
+///
+/// The fields that each row changes skip the check of exclusive access: the code to which one is lent uses no execution.
 final class SaveExecution {
     let transaction: WriteTransaction
     let reader: RowReader
     let changes: ChangeSet
-    var key = IndexKey()
-    var change = StoreChange()
+    @safe @exclusivity(unchecked) var key = IndexKey()
+    @safe @exclusivity(unchecked) var change = StoreChange()
     /// The index entries that one object removes and adds; empty between objects.
-    var oldEntries: [(ValueIndex, [UInt8])] = []
-    var newEntries: [(ValueIndex, IndexKey)] = []
+    @safe @exclusivity(unchecked) var oldEntries: [(ValueIndex, [UInt8])] = []
+    @safe @exclusivity(unchecked) var newEntries: [(ValueIndex, IndexKey)] = []
     let buffers: RowBuffers
     /// True if an object without a row does not exist, so that links to it are omitted.
     var checksMembers: Bool
     /// The changed properties of each object, collected until the end.
-    private(set) var masks: [ObjectReference: PropertyMask] = [:]
+    @safe @exclusivity(unchecked) private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
     var schema: Schema { reader.schema }
 
@@ -33,14 +35,17 @@ final class SaveExecution {
     func run() throws {
         defer { swap(&key, &buffers.key) }
         if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
-        try checkVersions()
+        // A few updates read each row once, for its version and for its new values.
+        let isSmall = changes.deletes.isEmpty && changes.updates.count <= Self.updatesPerRead
+        if !isSmall { try checkVersions() }
         // Each update adds a mask for its object, and each insert one for the owner of each mirror.
         masks.reserveCapacity(changes.updates.count + changes.inserts.count)
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
+        let prepared = isSmall ? try prepareComparingVersions(updates) : []
         try claimUniqueKeys(updates, inserts)
         for delete in changes.deletes { try execute(delete) }
-        try execute(updates)
+        if isSmall { for update in prepared { try write(update) } } else { try execute(updates) }
         for insert in inserts { try execute(insert) }
         for link in changes.links where try rowExists(link.owner) { try execute(link) }
         if !schema.derivations.isEmpty {
@@ -127,7 +132,7 @@ struct UpdateValues {
         self.table = table
         key = update.key
         nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
-        mask = PropertyMask(update.values.map(\.0.index))
+        mask = PropertyMask(update.values.lazy.map { $0.0.index })
         values = try table.converted(update.values)
     }
 
@@ -136,13 +141,14 @@ struct UpdateValues {
     func changes(_ index: ValueIndex) -> Bool { index.properties.contains { mask.contains($0.index) } }
 }
 
-/// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time.
+/// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time. Its fields skip the check of exclusive access: no method
+/// lends one to other code.
 final class RowBuffers {
-    private var buffers: [RowBuffer?]
+    @safe @exclusivity(unchecked) private var buffers: [RowBuffer?]
     /// The rows that `recycle` has received, by table.
-    private var recycled: [[RowBuffer]]
+    @safe @exclusivity(unchecked) private var recycled: [[RowBuffer]]
     /// The buffer for the keys of index entries.
-    fileprivate var key = IndexKey()
+    @safe @exclusivity(unchecked) fileprivate var key = IndexKey()
 
     init(_ schema: Schema) {
         buffers = Array(repeating: nil, count: schema.tables.count)

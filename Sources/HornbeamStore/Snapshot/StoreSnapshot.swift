@@ -1,7 +1,9 @@
 internal import HornbeamEngine
 package import HornbeamModel
+internal import HornbeamThreads
+internal import Synchronization
 
-/// One committed state of a store. It never changes and can be read on any thread. Safe: it owns the memory behind `views`.
+/// One committed state of a store. It never changes and can be read on any thread. Safe: it owns the memory behind `tables`.
 @safe package final class StoreSnapshot: Sendable {
     /// The number of the commit that produced the version.
     package let transaction: UInt64
@@ -9,37 +11,68 @@ package import HornbeamModel
     package var isPinned: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
-    /// The views of the tables, by slot. They are made once, because making a view costs more than a read. They are behind a pointer, because
-    /// reading a view out of an array would retain its parts each time.
-    nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in `init` only
-    private let viewCount: Int
-    /// The readers of single cells, by slot of the table.
-    private let cellTables: [TableCells]
+    /// The views of the tables and the readers of their cells, by slot. They are made at their first use, because each save makes a snapshot, and most
+    /// snapshots of a large model read few tables. They are behind a pointer, because reading one out of an array would retain its parts each time.
+    nonisolated(unsafe) private let tables: UnsafeMutablePointer<Table>  // written under `making`, before `isMade` is set
+    /// For each slot, whether the table was made.
+    nonisolated(unsafe) private let isMade: UnsafeMutablePointer<Atomic<Bool>>
+    private let tableCount: Int
+
+    private struct Table {
+        let view: TableView
+        let cells: TableCells
+    }
+
+    private static let making = Guarded(())
 
     init(_ snapshot: Snapshot, reader: RowReader) throws(EngineError) {
         engineSnapshot = snapshot
         transaction = snapshot.transaction.rawValue
         self.reader = reader
-        var made: [TableView] = []
-        made.reserveCapacity(reader.schema.tables.count)
-        for case let table? in reader.schema.tables { made.append(try snapshot.table(table.tree)) }
-        viewCount = made.count
-        unsafe views = .allocate(capacity: max(made.count, 1))
-        unsafe views.initialize(from: made, count: made.count)
-        cellTables = made.map { TableCells($0) }
+        var count = 0
+        for case let table? in reader.schema.tables {
+            try snapshot.requireTable(table.tree)
+            count += 1
+        }
+        tableCount = count
+        unsafe tables = .allocate(capacity: max(count, 1))
+        unsafe isMade = .allocate(capacity: max(count, 1))
+        for slot in 0..<count { unsafe (isMade + slot).initialize(to: Atomic(false)) }
     }
 
     deinit {
-        unsafe views.deinitialize(count: viewCount)
-        unsafe views.deallocate()
+        for slot in 0..<tableCount where unsafe isMade[slot].load(ordering: .acquiring) { unsafe (tables + slot).deinitialize(count: 1) }
+        unsafe isMade.deinitialize(count: tableCount)
+        unsafe isMade.deallocate()
+        unsafe tables.deallocate()
+    }
+
+    @inline(__always)
+    private func made(_ table: EntityTable) -> UnsafeMutablePointer<Table> {
+        if unsafe !isMade[table.slot].load(ordering: .acquiring) { make(table) }
+        return unsafe tables + table.slot
+    }
+
+    @inline(never)
+    private func make(_ table: EntityTable) {
+        assert(table.slot < tableCount, "A table has a slot of its schema.")
+        Self.making.withLock { _ in
+            if unsafe isMade[table.slot].load(ordering: .relaxed) { return }
+            let view: TableView
+            do throws(EngineError) { view = try engineSnapshot.table(table.tree) } catch {
+                preconditionFailure("A snapshot has the tables of its schema, because its initializer has looked them up: \(error.message)")
+            }
+            unsafe (tables + table.slot).initialize(to: Table(view: view, cells: TableCells(view)))
+            unsafe isMade[table.slot].store(true, ordering: .releasing)
+        }
     }
 
     var schema: Schema { reader.schema }
 
     @inline(__always)
-    func view(_ table: EntityTable) -> TableView { unsafe views[table.slot] }
+    func view(_ table: EntityTable) -> TableView { unsafe made(table).pointee.view }
 
-    func cells(_ table: EntityTable) -> TableCells { cellTables[table.slot] }
+    func cells(_ table: EntityTable) -> TableCells { unsafe made(table).pointee.cells }
 
     // MARK: Rows
 
@@ -48,7 +81,7 @@ package import HornbeamModel
     func readRow<R>(
         _ key: UInt64, of table: EntityTable, _ body: (RowView) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
-        unsafe try views[table.slot].withRow(key, body)
+        unsafe try made(table).pointee.view.withRow(key, body)
     }
 
     /// The same for a row whose location may be known; sets the location.
@@ -56,7 +89,7 @@ package import HornbeamModel
     func readRow<R>(
         _ key: UInt64, of table: EntityTable, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
-        unsafe try views[table.slot].withRow(key, at: &location, body)
+        unsafe try made(table).pointee.view.withRow(key, at: &location, body)
     }
 
     package func exists(_ entity: EntityDescription, _ key: UInt64) throws -> Bool {
@@ -72,7 +105,7 @@ package import HornbeamModel
         let table = schema.table(entity)
         var failure: (any Error)?
         let result: R?? = try EngineError.translated { () throws(EngineError) in
-            unsafe try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
+            unsafe try made(table).pointee.view.withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
                 do {
                     return try body(StoredRow(key: key, view: row, table: table, reader: reader))
                 } catch {
@@ -119,7 +152,7 @@ package import HornbeamModel
         let table = schema.table(entity)
         let column = table.column(property)
         return try EngineError.translated { () throws(EngineError) in
-            unsafe try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
+            unsafe try made(table).pointee.view.withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
                 try body(column, row)
             }
         }
