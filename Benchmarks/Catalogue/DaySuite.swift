@@ -109,7 +109,7 @@ struct DaySuite {
 enum DayRequest {
     /// Version, size, section and the targets of all dependencies of a package, by its number.
     case package(Int)
-    /// The same by name; of several packages the first.
+    /// Like `package`, by name; of several packages the first.
     case named(String)
     /// Name and size of the first 50 packages of more than 100 KB from a name on, in the order of names.
     case page(from: String)

@@ -61,7 +61,7 @@ internal import HornbeamThreads
             let number = Self.number(key)
             if number != current {
                 current = number
-                fetchAhead(of: number)
+                prefetchGroup(of: number)
             }
             guard let place = place(of: number) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
@@ -72,7 +72,7 @@ internal import HornbeamThreads
 
     /// Prefetches the group of a row that comes a few rows later. Unless there was a collision, its slot follows from its number.
     @inline(__always)
-    private func fetchAhead(of number: UInt64) {
+    private func prefetchGroup(of number: UInt64) {
         let place = firstPlace(number &+ 8)
         unsafe ResultSet.prefetchLines(numbers + place, cells + place * Self.groupSize)
     }
@@ -188,7 +188,7 @@ internal import HornbeamThreads
                 if unsafe numbers[ahead.place] != 0 {
                     let farAhead = unsafe cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
                     unsafe ResultSet.prefetchLines(farAhead, due + ahead.place)
-                    fetchObjects(of: ahead.place)
+                    prefetchObjects(of: ahead.place)
                     ahead.groups += 1
                 }
                 ahead.place += 1
@@ -214,7 +214,7 @@ internal import HornbeamThreads
 
     /// Prefetches the memory of a group's objects, which are scattered.
     @inline(__always)
-    private func fetchObjects(of place: Int) {
+    private func prefetchObjects(of place: Int) {
         let addresses = unsafe UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
         for cell in 0..<Self.groupSize {
             if let object = unsafe addresses[cell] { unsafe ResultSet.prefetchLines(object, object + 48) }

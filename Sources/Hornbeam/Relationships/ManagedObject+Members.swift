@@ -141,7 +141,7 @@ extension ManagedObject {
         fireIfNeeded()
         guard state.isDisjoint(with: .notPlain), record == nil else { return nil }
         var place = hint
-        // The general way reports a failure.
+        // The general path reports a failure.
         guard let stored = try? scope.readingSnapshot().toOne(of: property, scope.entity, key, &place) else { return nil }
         hint = place
         return .some(stored?.inSlot(scope.slot))

@@ -67,7 +67,7 @@ struct SlottedNode {
     func valueOffset(_ i: Int) -> Int { cell(i) + tailLength(i) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
-    /// Prefetches the whole node before its entries are read in order.
+    /// Loads the whole node into the processor's cache, before its entries are read in order.
     func touchAll() {
         page.touch(0, slotsStart + SlottedNode.slotSize * count)
         page.touch(page.heapStart, page.limit)
@@ -317,7 +317,7 @@ struct SlottedNode {
         return found ? index : index - 1
     }
 
-    /// The same for an eight-byte key as a number.
+    /// The index of the link in an inner node under which an eight-byte key belongs. `wanted` is the key as a big-endian number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
         if let predicted = predictedIndex(forHead: wanted) { return predicted }

@@ -157,12 +157,12 @@ import Synchronization
     @inline(__always)
     private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
         guard let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key), let leaf = leaf(pool, frame, cachedHeader) else { return false }
-        leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+        leaf.prefetchCells(of: slot, columnsRead.load(ordering: .relaxed))
         let place = TextOffsetPredictor.RowPosition(slot: slot, of: leaf.count)
         let arraysEnd = unsafe UnsafeRawPointer(leaf.page.base) + leaf.columnsStart + leaf.capacity * bytesPerRow
         let pageEnd = unsafe UnsafeRawPointer(leaf.page.base) + pageSize
-        unsafe firstPredictor.fetchAhead(place, arraysEnd, pageEnd)
-        unsafe secondPredictor.fetchAhead(place, arraysEnd, pageEnd)
+        unsafe firstPredictor.prefetch(place, arraysEnd, pageEnd)
+        unsafe secondPredictor.prefetch(place, arraysEnd, pageEnd)
         location = leaf.location(slot)
         return true
     }
@@ -173,23 +173,23 @@ import Synchronization
         guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
         let (slot, found) = TableLeaf.find(leaf.page, key)
         guard found else { return false }
-        leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+        leaf.prefetchCells(of: slot, columnsRead.load(ordering: .relaxed))
         location = leaf.location(slot)
         return true
     }
 
     /// The text columns that have been read and that the lookup does not prefetch.
     @inline(__always)
-    private var textsToFetch: UInt64 {
+    private var textsToPrefetch: UInt64 {
         columnsRead.load(ordering: .relaxed) & texts & ~(firstPredictor.reliableColumn | secondPredictor.reliableColumn)
     }
 
     /// Prefetches the texts of a row that was just looked up, for the columns that have been read. Called some time after the lookup, because it
     /// reads the cells with the texts' offsets.
-    package func fetchTexts(at location: RowLocation) {
-        let wanted = textsToFetch
+    package func prefetchTexts(at location: RowLocation) {
+        let wanted = textsToPrefetch
         guard wanted != 0 else { return }
-        _ = withRow(at: location) { $0.touchTexts(wanted) }
+        _ = withRow(at: location) { $0.prefetchTexts(wanted) }
     }
 
     /// True if a row has this text in a column; false also if its value is a blob. Reads the row at the location if that is valid, otherwise by
@@ -198,9 +198,9 @@ import Synchronization
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
         note(column)
-        let wanted = textsToFetch
+        let wanted = textsToPrefetch
         let isSame = withRow(at: location) { row in
-            row.touchTexts(wanted)
+            row.prefetchTexts(wanted)
             if let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) { unsafe learn(column, row, bytes) }
             return unsafe row.isText(column, text)
         }
@@ -216,7 +216,7 @@ import Synchronization
     package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
         note(column)
         return withRow(at: location) { row in
-            if location.hasNeighbours { row.fetchNeighbour(column) }
+            if location.hasNeighbours { row.prefetchNeighbour(column) }
             let cell = row.fixedCell(column)
             return cell.state == .value ? cell.bits : nil
         } ?? nil
@@ -226,7 +226,7 @@ import Synchronization
     package func plainText(at location: RowLocation, _ column: Int) -> String? {
         note(column)
         return withRow(at: location) { row in
-            if location.hasNeighbours { row.fetchNeighbour(column) }
+            if location.hasNeighbours { row.prefetchNeighbour(column) }
             guard !row.isNull(column), let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) else { return nil }
             if !location.hasNeighbours, row.slot % TextOffsetPredictor.rowsPerLesson == 0 { unsafe learn(column, row, bytes) }
             return unsafe TableCells.text(bytes)
@@ -265,7 +265,7 @@ import Synchronization
             let frame = location.frame
             if pool.generation(frame) == location.generation, let cachedHeader = pool.cachedHeader(frame), let leaf = leaf(pool, frame, cachedHeader) {
                 let row = leaf.row(location.slot)
-                if location.hasNeighbours { row.fetchNeighbour(column) }
+                if location.hasNeighbours { row.prefetchNeighbour(column) }
                 if !row.isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, location.slot), let start = bytes.baseAddress {
                     return unsafe BorrowedBytes(start: start, count: bytes.count, reader: UnsafeMutableRawPointer(epoch.cell))
                 }

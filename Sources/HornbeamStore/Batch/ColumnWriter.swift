@@ -142,7 +142,7 @@ struct IntegerStep {
     private func staysInRange(in view: TableView, _ window: KeyWindow) throws(EngineError) -> Bool {
         var isSafe = true
         let columns: UInt64 = source.column < 64 ? 1 << UInt64(source.column) : 0
-        try view.forEachLeaf(from: window.first, fetching: columns) { (leaf) throws(EngineError) -> Bool in
+        try view.forEachLeaf(from: window.first, prefetching: columns) { (leaf) throws(EngineError) -> Bool in
             if let last = window.last, leaf.count > 0, leaf.key(0) > last { return false }
             isSafe = unsafe leaf.fixedCells(source.column).map(staysInRange) ?? false
             return isSafe

@@ -54,7 +54,7 @@ internal import HornbeamModel
     }
 
     /// Prefetches the texts that are usually read, of a row that was located earlier.
-    package func fetchTexts(_ hint: RowHint) { withTable { $0.fetchTexts(at: hint.location) } }
+    package func prefetchTexts(_ hint: RowHint) { withTable { $0.prefetchTexts(at: hint.location) } }
 
     // MARK: Cells of located rows
 
@@ -64,13 +64,13 @@ internal import HornbeamModel
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
     }
 
-    /// The same for an integer or a boolean.
+    /// The integer or boolean of a located row; nil when the caller must call `integer`.
     package func plainInteger(_ property: Int, _ hint: RowHint) -> Int64? {
         let column = unsafe columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.integer)
     }
 
-    /// The same for a string or URI.
+    /// The string or URI of a located row; nil when the caller must call `string`.
     package func plainString(_ property: Int, _ hint: RowHint) -> String? {
         withTable { unsafe $0.plainText(at: hint.location, columns[property].position) }
     }
@@ -119,7 +119,7 @@ internal import HornbeamModel
         return try fixedCells(column, keys)?.map { if case .value = $0.state { column.integer($0.bits) } else { nil } }
     }
 
-    /// The same for doubles, floats or dates.
+    /// The doubles, floats or dates of several rows, in the order of their keys; nil if there is no row for a key.
     package func doubles(_ property: Int, _ keys: [UInt64]) throws -> [Double?]? {
         let column = unsafe columns[property]
         return try fixedCells(column, keys)?.map { if case .value = $0.state { column.double($0.bits) } else { nil } }

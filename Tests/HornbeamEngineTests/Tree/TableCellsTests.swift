@@ -74,7 +74,7 @@ import Testing
             if !held.cells.isFromThisVersion(location) || Bool.random(using: &random) {
                 #expect(try held.cells.find(key, at: &location) == (held.rows[key] != nil), "key \(key)")
             }
-            if held.rows[key] != nil { held.cells.fetchTexts(at: location) }
+            if held.rows[key] != nil { held.cells.prefetchTexts(at: location) }
             try expectCells(held.cells, key, &location, held.rows[key])
             held.locations[key] = location
         }

@@ -34,7 +34,7 @@ struct TwoStores {
         _ = try stack.save(changes)
     }
 
-    /// The same, with the steps of a two-phase commit that other processes see, and without its lock: all processes of a test use that lock.
+    /// Save n with the steps of a two-phase commit that other processes see, and without its lock: all processes of a test use that lock.
     func saveStoreByStore(_ number: Int) throws {
         let stores = stack.stores.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
         for store in stores { _ = try store.save(try part(number, store)) }

@@ -18,7 +18,7 @@ final class KeptPlan: Sendable {
     enum Path {
         /// Equality with the only element of an index, and no further condition.
         case lookUp(ValueIndex)
-        /// The same beside further conditions.
+        /// Equality with the only element of an index, and further conditions.
         case equal(ValueIndex, position: Int)
         /// Ranges of an index. The access has no ranges.
         case index(ValueIndex, IndexAccess)
