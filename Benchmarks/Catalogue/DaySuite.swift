@@ -56,7 +56,7 @@ struct DaySuite {
         results.check(id, who, sum)
     }
 
-    /// Runs the day, or its reads, again and again, for a profiler.
+    /// Runs the day, or its reads, repeatedly, for a profiler.
     func profile(_ store: any CatalogueContestant, reads: Bool) throws {
         let end = now() + 8
         var seed: UInt64 = 20

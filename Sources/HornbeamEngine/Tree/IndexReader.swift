@@ -1,6 +1,6 @@
 // Searches an index of one version repeatedly, without changing reference counts and without new arrays.
 
-/// An index of one version, for callers that search it again and again. It is a class, so that a call passes one word.
+/// An index of one version, for callers that search it repeatedly. It is a class, so that a call passes one word.
 package final class IndexReader: Sendable {
     private let view: IndexView
 

@@ -1,6 +1,6 @@
 /// The objects of the last saves of this process in a querying store, by the number of saves that have ended before.
 ///
-/// Saves that are not noted may concern any object: those that were refused and have replaced cached rows, and those that delete objects, to which other
+/// Saves that are not recorded may concern any object: those that were refused and have replaced cached rows, and those that delete objects, to which other
 /// rows that were read before still refer.
 struct RecentSaves {
     private static let countMax = 64

@@ -197,7 +197,7 @@ import Testing
         try watched.store.engine.checkpoint()
         let faults = watched.faults
         watched.interrupt { engine in
-            // Between the look at the leaf and its change the leaf leaves the memory, and cannot be read again.
+            // The leaf is evicted between the read of it and its change, and cannot be read again.
             guard let leaves = try? Self.leaves(of: index, in: engine) else { return }
             engine.core.pool.evict(leaves)
             faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, isSticky: true))

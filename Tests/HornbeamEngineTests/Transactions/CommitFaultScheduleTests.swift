@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// Commits of several threads while the log fails: what each thread is told agrees with what an opening finds.
+/// Commits of several threads while the log fails: the result that each thread receives agrees with the state that an opening finds.
 @Suite struct CommitFaultScheduleTests {
     private enum Told { case committed, refused, inDoubt }
 
