@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test("a logged change that cannot be applied poisons the store, and is present when the store is opened again")
-    func whatCannotBeCarriedOutIsNotLost() throws {
+    func aLoggedChangeThatCannotBeAppliedIsNotLost() throws {
         let watched = try WatchedStore()
         let index = watched.index
         for key in 0..<200 as Range<UInt8> { try watched.store.write { try $0.put([key], [key], in: index) } }

@@ -71,7 +71,7 @@ final class Post: ManagedObject {
 
     @Test("MRG-6: merge rules of the model resolve properties that both sides changed, under every policy and without one",
           arguments: Setting.saved + Setting.shared)
-    func rulesSettle(setting: Setting) throws {
+    func mergeRulesResolveConflicts(setting: Setting) throws {
         for policy in [MergePolicy.error, .rollback, .overwrite] {
             let pair = try Pair(setting)
             pair.mine.setMergePolicies(policy)

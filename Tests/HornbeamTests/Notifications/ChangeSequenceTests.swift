@@ -87,15 +87,15 @@ import Testing
     @Test("NOT-1, NOT-3, NOT-5: Foundation's typed messages carry the IDs", arguments: Setting.contexts)
     func typedMessagesCarryIDs(setting: Setting) async throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
-        let (told, tell) = AsyncStream.makeStream(of: ObjectChanges.self)
+        let (reported, reporter) = AsyncStream.makeStream(of: ObjectChanges.self)
         let tokens = [
-            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.ObjectsDidChange.self) { tell.yield($0.changes) },
-            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.DidSave.self) { tell.yield($0.changes) },
+            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.ObjectsDidChange.self) { reporter.yield($0.changes) },
+            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.DidSave.self) { reporter.yield($0.changes) },
         ]
         let object = PEntity(context: context)
         context.processPendingChanges()
         let temporary = object.objectID
-        var iterator = told.makeAsyncIterator()
+        var iterator = reported.makeAsyncIterator()
         #expect(await iterator.next()?.inserted == [temporary])
         try context.save()
         #expect(await iterator.next()?.inserted == [object.objectID])

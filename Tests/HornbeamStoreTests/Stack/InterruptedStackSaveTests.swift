@@ -7,7 +7,7 @@ import Testing
 @testable import HornbeamStore
 
 /// Interrupted saves over several stores are completed, and their commit records removed, beside other threads and processes.
-@Suite struct SettlingTests {
+@Suite struct InterruptedStackSaveTests {
     private struct Trial {
         let parts: [Interleaving.Part]
         /// Judges the stores after the threads have ended.
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test("SAV-11: two threads that complete an interrupted save apply it once")
-    func twoThreadsSettle() throws {
+    func twoThreadsApplyOnce() throws {
         let disk = try TwoStores.interrupted(isCommitted: true)
         try runPreempted {
             let copy = disk.copy()
