@@ -155,7 +155,7 @@ public final class PersistentStoreCoordinator: Sendable {
                 "The coordinator already has a store with the identifier of \(description.url.lastPathComponent): the same store, or "
                     + "a copy. Use a separate container for a copy.")
         }
-        do { try added.stack.settle() } catch {
+        do { try added.stack.completeInterruptedSaves() } catch {
             try? remove(added.entry.store)
             throw error
         }
@@ -279,7 +279,7 @@ public final class PersistentStoreCoordinator: Sendable {
         guard !failed.isEmpty else { return }
         for index in failed { try reopen(at: index) }
         broadcast.publishUnknownState()
-        try stack.settle()
+        try stack.completeInterruptedSaves()
     }
 
     private func reopen(at index: Int) throws {

@@ -199,31 +199,31 @@ extension ManagedObjectContext {
     }
 
     /// Makes the new row the original of an object's pending changes, unless both sides changed the same property.
-    func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
+    func rebase(_ object: ManagedObject, _ new: StackSnapshot, resolving: Bool = false) {
         object.hint = RowHint()
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
         // The save compares a watched object with its values at the call of `detectConflicts`.
-        guard settling || !object.state.contains(.watched) else { return }
+        guard resolving || !object.state.contains(.watched) else { return }
         guard let row = recordingFailure(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
         // The record of an undone change may remain without changes. Its next change starts from the new row.
         guard object.hasChanges else { return record.version = row.version }
-        rebase(object, on: row, settling: settling)
+        rebase(object, on: row, resolving: resolving)
     }
 
     /// Makes a row that was already read the original of an object's pending changes, unless both sides changed the same property.
     ///
-    /// - Parameter settling: If true, this context's value wins for a property that both sides changed, and the report contains it.
-    func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
-        guard let record = object.record, settling || !object.state.contains(.watched) else { return }
+    /// - Parameter resolving: If true, conflicts are resolved: this context's value wins for a property that both sides changed, and the report contains it.
+    func rebase(_ object: ManagedObject, on row: RowValues, resolving: Bool = false) {
+        guard let record = object.record, resolving || !object.state.contains(.watched) else { return }
         guard !object.state.contains(.deleted) else {
             // At a save, the merge policy resolves the conflict between a deletion here and a change by another save.
-            guard settling else { return }
+            guard resolving else { return }
             record.version = row.version
             if object.scope.isNested { record.frozenRow = row }
             return
         }
         merging.report.properties += object.applyMergeRules(row.values, includingRelationships: false)
-        if settling {
+        if resolving {
             merging.report.properties += object.conflicts(with: row.values).map {
                 .init(conflict: $0, result: $0.mine, decision: .policy(.mergeByPropertyObjectTrump))
             }

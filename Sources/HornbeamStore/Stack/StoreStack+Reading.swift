@@ -16,7 +16,7 @@ extension StoreStack {
             usleep(2000)
         }
         // A process died or was stopped before it applied all parts, or others commit all the time.
-        try settle()
+        try completeInterruptedSaves()
         if let snapshot = try Store.withTurns(of: sharedStores, { try sharedTogether(state) }) { return snapshot }
         throw HornbeamError(
             .incompleteSave, "A save over several stores is not complete. Read again, or open the store that coordinates the save.")

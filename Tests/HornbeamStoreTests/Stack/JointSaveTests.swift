@@ -109,7 +109,7 @@ import Testing
         let doubtful = try #require(stores.first { $0.joint.prepared != nil })
         let decider = try #require(stores.first { $0.joint.prepared == nil })
         let alone = StoreStack([StoreStack.Part(doubtful)])
-        try alone.settle()
+        try alone.completeInterruptedSaves()
         #expect(try TwoStores.saves(in: doubtful) == 1)
         var changes = ChangeSet()
         let author = doubtful.model.entitiesByName["Author"]!
@@ -122,7 +122,7 @@ import Testing
             not written.
             """)
         let both = StoreStack([StoreStack.Part(doubtful), StoreStack.Part(decider)])
-        try both.settle()
+        try both.completeInterruptedSaves()
         #expect(try stores.map(TwoStores.saves) == [2, 2])
         for store in stores { try store.close() }
     }

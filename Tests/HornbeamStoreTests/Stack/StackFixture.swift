@@ -12,7 +12,7 @@ struct TwoStores {
     /// - Parameter opening: The stores to open, by number; the others stay closed.
     init(on disk: any FileSystem, opening: [Int] = [0, 1], readOnly: Bool = false, isShared: Bool = false) throws {
         stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk, readOnly: readOnly, isShared: isShared)) })
-        try stack.settle()
+        try stack.completeInterruptedSaves()
     }
 
     static func open(_ name: String, _ disk: any FileSystem, readOnly: Bool = false, isShared: Bool = false) throws -> Store {

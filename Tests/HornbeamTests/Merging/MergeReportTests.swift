@@ -116,7 +116,7 @@ final class Post: ManagedObject {
         #expect(pair.a.likes == 26)
     }
 
-    @Test("MRG-6: a rule for a to-one settles both ends", arguments: StoreKind.withOtherProcess)
+    @Test("MRG-6: a rule for a to-one sets both ends", arguments: StoreKind.withOtherProcess)
     func ruleForToOne(kind: StoreKind) throws {
         let pair = try Pair(kind)
         let mine = Post(context: pair.mine)

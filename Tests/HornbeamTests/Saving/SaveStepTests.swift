@@ -157,8 +157,8 @@ import Testing
         #expect(try stack.newContext().existingObject(Employee.self, with: id).salary == 2)
     }
 
-    @Test("SAV-2: rules and inverses are settled before anything is written", arguments: StoreKind.allCases)
-    func settledBeforeWriting(kind: StoreKind) throws {
+    @Test("SAV-2: rules and inverses are applied before anything is written", arguments: StoreKind.allCases)
+    func rulesAreAppliedBeforeWriting(kind: StoreKind) throws {
         let stack = try Company.stack(kind, employees: .cascade)
         let context = stack.newContext()
         let (ada, department, project) = (context.employee("ada"), context.department("d"), context.project("p"))
