@@ -14,7 +14,10 @@ import Testing
         "HornbeamEngine/Transactions/Maintenance": "a C thread gets its Swift object as a raw address",
         "HornbeamEngine/Tree/CachedLeafHeader": "a cell is read without counting references to the pool and the layouts",
         "HornbeamEngine/Tree/RowView": "a cell is read without counting references to the pool and the layouts",
-        "HornbeamEngine/Tree/TableView+Cells": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TableCells": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TableCells+FixedCells": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TableCells+Lookup": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TableCells+Texts": "a cell is read without counting references to the pool and the layouts",
         "HornbeamEngine/Tree/TreeWalk": "a view does not count references to its version",
         "HornbeamStore/Batch/BatchSession": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Batch/BatchWriter": "bulk inserts skip the check of exclusive access",
@@ -56,7 +59,8 @@ import Testing
         "HornbeamEngine/Pool/Prefaulter": "memory to populate",
         "HornbeamEngine/Tree/LeafHintCache": "the words of the cache, allocated on demand",
         "HornbeamEngine/Tree/RowView": "cells of a leaf",
-        "HornbeamEngine/Tree/TableView+Cells": "cells of a leaf, lent without a closure",
+        "HornbeamEngine/Tree/TableCells+Lookup": "addresses to prefetch",
+        "HornbeamEngine/Tree/TableCells+Texts": "texts of a leaf, borrowed without a closure",
         "HornbeamEngine/Tree/TextOffsetPredictor": "addresses to prefetch",
     ]
 
