@@ -21,6 +21,7 @@ import Testing
         "HornbeamEngine/Tree/TreeWalk": "a view does not count references to its version",
         "HornbeamStore/Batch/BatchSession": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Batch/BatchWriter": "bulk inserts skip the check of exclusive access",
+        "HornbeamStore/Batch/BatchWriter+Cells": "bulk inserts do not count references to their row",
         "HornbeamStore/Fetch/Answer/DirectFetch": "fetches of few rows skip the check of exclusive access",
         "HornbeamStore/Rows/CellReader": "a cell is read without counting references to its table",
         "HornbeamStore/Stack/StoreStack": "a lookup does not count references to its store",
