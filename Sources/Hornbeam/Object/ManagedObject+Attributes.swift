@@ -94,14 +94,7 @@ extension ManagedObject {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         if let cell = scope.cells?.plainInteger(index, hint) { return cell }
-        do {
-            var place = hint
-            let cell = try scope.readingCells().integer(index, key, &place)
-            hint = place
-            if let cell { return cell }
-            markRowMissing()
-        } catch { markFailed(error) }
-        return nil
+        return readCell { cells, place in try cells.integer(index, key, &place) }
     }
 
     @usableFromInline
@@ -116,14 +109,7 @@ extension ManagedObject {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         if let cell = scope.cells?.plainDouble(index, hint) { return cell }
-        do {
-            var place = hint
-            let cell = try scope.readingCells().double(index, key, &place)
-            hint = place
-            if let cell { return cell }
-            markRowMissing()
-        } catch { markFailed(error) }
-        return nil
+        return readCell { cells, place in try cells.double(index, key, &place) }
     }
 
     @usableFromInline
@@ -141,9 +127,15 @@ extension ManagedObject {
             return text
         }
         if let cell = scope.cells?.plainString(index, hint) { return cell }
+        return readCell { cells, place in try cells.string(index, key, &place) }
+    }
+
+    /// Reads a cell of the row by its key, and stores the location of the row. Nil for a null, and after a failure, which is recorded.
+    @inline(__always)
+    private func readCell<Cell>(_ read: (CellReader, inout RowHint) throws -> Cell??) -> Cell? {
         do {
             var place = hint
-            let cell = try scope.readingCells().string(index, key, &place)
+            let cell = try read(scope.readingCells(), &place)
             hint = place
             if let cell { return cell }
             markRowMissing()

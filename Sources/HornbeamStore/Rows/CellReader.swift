@@ -105,12 +105,16 @@ internal import HornbeamModel
     /// An integer of any width, or a boolean as 0 or 1. Returns nil when there is no row, and `.some(nil)` for a null.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
         let column = unsafe columns[property]
-        let cell: FixedCell
-        do {
-            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
-        } catch { throw HornbeamError(error) }
+        let cell = try fixedCell(column, key, &hint)
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
         return column.integer(cell.bits)
+    }
+
+    @inline(__always)
+    private func fixedCell(_ column: CellColumn, _ key: UInt64, _ hint: inout RowHint) throws -> FixedCell {
+        do {
+            return try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
+        } catch { throw HornbeamError(error) }
     }
 
     /// The integers or booleans of several rows, in the order of their keys; nil if there is no row for a key.
@@ -134,10 +138,7 @@ internal import HornbeamModel
     /// A double, a float, or a date as seconds since 2001; optionals as for `integer`.
     package func double(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Double?? {
         let column = unsafe columns[property]
-        let cell: FixedCell
-        do {
-            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
-        } catch { throw HornbeamError(error) }
+        let cell = try fixedCell(column, key, &hint)
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
         return column.double(cell.bits)
     }
