@@ -109,17 +109,6 @@ struct PredicateValidationTests {
         try FetchPredicate(format: "draft == 'x'").validated(for: entity, readsStore: false)
     }
 
-    @Test func entitiesThatAreReadAreKnown() throws {
-        let entity = try Self.model.entity(named: "Book")
-        func read(_ format: String) throws -> [String] {
-            try FetchPredicate(format: format).entitiesRead(from: entity).map(\.name).sorted()
-        }
-        #expect(try read("title == 'x'") == ["Book"])
-        #expect(try read("author.name == 'x'") == ["Author", "Book"])
-        #expect(try read("SUBQUERY(tags, $t, $t.weight > 3).@count > 0") == ["Book", "Tag"])
-        #expect(try read("TRUEPREDICATE") == [])
-    }
-
     @Test("FET-3: sorts lead over to-one relationships to attributes")
     func sortsAreChecked() throws {
         let entity = try Self.model.entity(named: "Book")
