@@ -117,20 +117,20 @@ extension TableCells {
     package func readTextBytes(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws(EngineError) -> Bool {
-        func lend(_ row: RowView) throws(EngineError) {
+        func pass(_ row: RowView) throws(EngineError) {
             if row.isNull(column) { return body(nil) }
             if let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) { return unsafe body(bytes) }
             unsafe try row.withBytes(column) { bytes throws(EngineError) in unsafe body(bytes) }
         }
         note(column)
-        if let done = withRow(at: location, { row in Result { () throws(EngineError) in try lend(row) } }) {
+        if let done = withRow(at: location, { row in Result { () throws(EngineError) in try pass(row) } }) {
             try done.get()
             return true
         }
         var isThere = false
         try view.readRow(key, at: &location) { row throws(EngineError) in
             isThere = true
-            try lend(row)
+            try pass(row)
         }
         return isThere
     }

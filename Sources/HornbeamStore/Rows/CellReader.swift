@@ -76,9 +76,9 @@ internal import HornbeamModel
     }
 
     /// Borrows the bytes of a string or URI of a located row until `endBorrowing`; nil when the caller must call `readTextBytes`.
-    package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
+    package func borrowText(_ property: Int, _ hint: RowHint) -> BorrowedTextBytes? {
         withTable { unsafe $0.borrowText(at: hint.location, columns[property].position) }
-            .map { unsafe LentText(start: $0.start, count: $0.count, reader: $0.reader) }
+            .map { unsafe BorrowedTextBytes(start: $0.start, count: $0.count, reader: $0.reader) }
     }
 
     // MARK: Cells of any row
@@ -159,7 +159,7 @@ internal import HornbeamModel
 }
 
 /// The borrowed bytes of a text in its page. The borrowing thread must return them with `endBorrowing`.
-@safe package struct LentText {
+@safe package struct BorrowedTextBytes {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?
