@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     private func restore(_ object: ManagedObject) {
         object.state.remove([.updated, .deleted, .changedSinceWillSave, .watched, .failed])
         guard let record = object.record else { return }
-        defer { observers.hub?.noteChange(object) }
+        defer { observers.hub?.notifyOfChange(object) }
         record.discardChanges()
         record.version = 0
         readParent(object)

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
                 let isOver = change.isEmpty && !object.isInserted
                 record.toMany[index] = isOver ? nil : change
                 if isOver { record.removeChange(of: index) }
-                observers.hub?.noteChange(object, index)
+                observers.hub?.notifyOfChange(object, index)
             }
             clearUpdatedIfUnchanged(of: object)
         }

@@ -183,7 +183,7 @@ extension ManagedObjectContext {
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 merged.changes.refreshed.insert(object.objectID)
-                observers.hub?.noteChange(object)
+                observers.hub?.notifyOfChange(object)
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
@@ -192,7 +192,7 @@ extension ManagedObjectContext {
                 }
                 merged.changes.deleted.insert(object.objectID)
                 mergeDeletion(of: object)
-                observers.hub?.noteChange(object)
+                observers.hub?.notifyOfChange(object)
             }
         }
         return merged

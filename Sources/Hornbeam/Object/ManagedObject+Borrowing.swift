@@ -52,7 +52,7 @@ extension ManagedObject {
     @usableFromInline
     final func withStoredUTF8(_ nameID: PropertyNameID, _ body: (UnsafeBufferPointer<UInt8>?) -> Void) {
         let index = scope.index(of: nameID)
-        scope.hub?.noteAccess(self, index)
+        scope.hub?.recordAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(var text) = currentValue(of: scope.properties[index]) else { return body(nil) }
             return text.withUTF8 { unsafe body($0) }

@@ -86,13 +86,13 @@ import Synchronization
     func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
         guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
         epochs.point("a page that was found")
-        noteUse(of: frame)
+        recordUse(of: frame)
         return true
     }
 
     /// Marks the frame as recently used, for the clock.
     @inline(__always)
-    func noteUse(of frame: UInt32) {
+    func recordUse(of frame: UInt32) {
         if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
             unsafe infos[Int(frame)].isRecent.store(true, ordering: .relaxed)
         }

@@ -39,7 +39,7 @@ internal import Synchronization
         let known = unsafe word.pointee.load(ordering: .relaxed)
         let frame = UInt32(truncatingIfNeeded: known)
         guard frame != 0, pool.generation(frame) == UInt32(truncatingIfNeeded: known >> 32) else { return nil }
-        pool.noteUse(of: frame)
+        pool.recordUse(of: frame)
         return frame
     }
 

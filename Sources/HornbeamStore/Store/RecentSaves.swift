@@ -6,7 +6,7 @@ struct RecentSaves {
     private static let countMax = 64
     private var keys: [Int: [UInt64]] = [:]
 
-    /// Notes a save that is about to end.
+    /// Records a save that is about to end.
     mutating func note(_ changes: ChangeSet, number: Int) {
         guard changes.deletes.isEmpty else { return }
         var all: [UInt64] = []
