@@ -1,7 +1,5 @@
 internal import HornbeamEngine
 internal import HornbeamModel
-internal import HornbeamThreads
-internal import Synchronization
 
 // The parts of a plan that a kept plan needs: its conditions as terms, and the plan without constants.
 
