@@ -175,7 +175,7 @@ import Testing
         #expect(new.managedObjectContext == nil && !context.hasChanges)
     }
 
-    @Test("DEL-5: no action leaves a reference to nothing, which reads as no object that can be told from one",
+    @Test("DEL-5: no action leaves a dangling reference, which the program can detect",
           arguments: StoreKind.allCases)
     func danglingReferences(kind: StoreKind) throws {
         let model = try ManagedObjectModel {
