@@ -84,7 +84,7 @@ package final class PageAppender: Sendable {
         let payload: UnsafeRawBufferPointer
     }
 
-    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result lies in `payload` or `scratch`.
+    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
     static func encode(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, into scratch: UnsafeMutableRawBufferPointer
     ) -> EncodedPage {

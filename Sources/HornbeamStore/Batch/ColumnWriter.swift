@@ -167,7 +167,7 @@ struct IntegerStep {
 
     private static let quarter: UInt64 = 1 << 62
 
-    /// True when all cells lie in the middle half of their range, so that adding at most a quarter of the range cannot overflow. The two highest
+    /// True when all cells are in the middle half of their range, so that adding at most a quarter of the range cannot overflow. The two highest
     /// bits of such a cell are equal. Testing them handles sixteen cells at a time; comparing integers of this width handles fewer.
     private static func areSmall(_ cells: UnsafeRawBufferPointer) -> Bool {
         var (first, second) = (SIMD8<Int64>(), SIMD8<Int64>())

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 
 /// Entries of an index that is being built, in the memory of one thread: bytes in one buffer, and a place for each entry, which is sorted.
 final class SortedRun {
-    /// The first eight bytes of a key as a number, and where the entry lies.
+    /// The first eight bytes of a key as a number, and the position of the entry.
     private struct Place {
         let head: UInt64
         let start: UInt32

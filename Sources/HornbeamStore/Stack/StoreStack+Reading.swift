@@ -100,7 +100,7 @@ extension StoreStack {
 }
 
 extension TwoPhaseCommit {
-    /// The commit records of a coordinating store in one version. If those of a later version are the same, no two-phase commit lies between.
+    /// The commit records of a coordinating store in one version. If those of a later version are the same, no two-phase commit was executed between the two.
     fileprivate struct Records {
         private let transaction: UInt64
         private let names: [String]

@@ -145,7 +145,7 @@ import Testing
             #expect(try cells.readTextBytes(key, at: &location, column) { lent = $0.map { Array($0) } } == (row != nil))
             #expect(lent == bytes)
             let isIt = try Array(bytes ?? []).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
-            // One that lies outside of the leaf is passed over.
+            // One that is outside of the leaf is passed over.
             #expect(isIt == (bytes != nil && cells.plainText(at: location, column) != nil))
             let isOther = try ((bytes ?? []) + [9]).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
             #expect(!isOther)
