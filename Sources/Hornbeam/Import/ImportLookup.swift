@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The object with a key, as far as an import knows it.
+/// A key, and the object that an import has found or inserted for it.
 final class ImportEntry {
     let key: PropertyValue
     fileprivate(set) var last: ManagedObject?

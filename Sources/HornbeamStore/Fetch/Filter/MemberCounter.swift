@@ -39,7 +39,7 @@ final class MemberCounter {
 
     /// Counts the members for ascending owners.
     ///
-    /// - Parameter expected: The number of owners for which the caller will ask in all, if it knows.
+    /// - Parameter expected: The number of owners that the caller will count in total, if it is known.
     func fill(_ owners: [UInt64], expecting expected: Int, _ context: FilterContext) throws(EngineError) {
         self.owners = owners
         next = 0
