@@ -40,7 +40,7 @@ final class TreeEditor {
     func node(_ frame: UInt32) -> SlottedNode { SlottedNode(pool.page(frame)) }
     func forgetPath() { leaf = 0 }
 
-    /// Sets a new root and forgets the path.
+    /// Sets a new root and discards the path.
     func setRoot(_ moved: PageReference) {
         root = moved
         forgetPath()

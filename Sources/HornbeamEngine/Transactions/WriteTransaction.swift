@@ -475,7 +475,7 @@ package final class WriteTransaction {
         try commit(durability, published: published, isUpkeep: false)
     }
 
-    /// The same with callbacks during the commit.
+    /// Commits the changes as the next version, and calls `steps` during the commit.
     package func commit(
         _ durability: Durability, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber {

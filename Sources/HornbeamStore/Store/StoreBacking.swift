@@ -23,7 +23,7 @@ package final class StoreBacking: Sendable {
         let name: String
     }
 
-    /// The same store, if it answers queries itself.
+    /// `custom`, if it answers queries itself; otherwise nil.
     let querying: (any QueryingStore)?
     /// Of a querying store: the versions of the cached rows.
     let versions = Guarded(CachedVersions())
