@@ -23,7 +23,7 @@ extension PersistentStoreCoordinator {
     /// Does not check that the object exists. If a renamed entity and another entity have had the name in the URI, looks up which of the two has the
     /// object.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID else { return nil }
+        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID, StoreSlot.isLocal(id.reference) else { return nil }
         let stack = stack
         guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store, let entity = entity(of: id, in: store) else { return nil }
         return ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)

@@ -178,6 +178,22 @@ import Testing
         #expect(other.container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == nil)
     }
 
+    @Test("PSC-12: a URI with the number of a new object names no object, and the new object stays in its context", arguments: StoreKind.allCases)
+    func uriWithTheNumberOfANewObject(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let stored = context.department("stored")
+        try context.save()
+        let department = context.department("new")
+        let number = department.objectID.uriRepresentation().lastPathComponent.dropFirst()
+        let text = stored.objectID.uriRepresentation().deletingLastPathComponent().appending(path: "p\(number)").absoluteString
+        #expect(context.persistentStoreCoordinator.managedObjectID(for: text) == nil)
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(context.registeredObject(for: department.objectID) === department)
+        context.employee("e").department = department
+        try context.save()
+    }
+
     @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: Setting.saved)
     func permanentIDsBeforeSave(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
