@@ -37,15 +37,21 @@ package struct StoreIdentities: Sendable {
 
     func entityIndex(_ origin: ManagedObjectID.StoreIdentity) -> Int32? {
         guard origin.storeIdentifier == identifier else { return nil }
-        return indexes[origin.entityNumber]
+        if origin.entityNumber > 0 { return indexes[origin.entityNumber] }
+        // An ID that was read from a URI has the name of its entity only.
+        return own(named: origin.entityName).flatMap { indexes[$0.entityNumber] }
+    }
+
+    /// The identity of an entity of this store, by its name now or in an older version.
+    private func own(named name: String) -> ManagedObjectID.StoreIdentity? {
+        let current = formerNames[name] ?? name
+        return origins.first { $0.entityName == current }
     }
 
     /// The ID that a cell of type `objectID` contains as URI, of this store or another.
     func storedID(_ url: URL) -> ManagedObjectID? {
         guard let parts = ManagedObjectID.URIParts(url), !parts.isTemporary else { return nil }
-        let name = formerNames[parts.entityName] ?? parts.entityName
-        let own = origins.first { $0.entityName == name && parts.storeIdentifier == identifier }
-        let origin = own
+        let origin = (parts.storeIdentifier == identifier ? own(named: parts.entityName) : nil)
             ?? ManagedObjectID.StoreIdentity(
                 entityName: parts.entityName, storeIdentifier: parts.storeIdentifier, entityNumber: 0)
         return ManagedObjectID(origin: origin, reference: parts.reference)
