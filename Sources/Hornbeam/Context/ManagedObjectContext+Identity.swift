@@ -24,7 +24,7 @@ extension ManagedObjectContext {
             let scope = scope(at: entity.index, in: above.scope.slot)
             return makeFault(scope, key: id.reference, hint: RowHint(), state: [.fault, .temporary])
         }
-        guard !id.isTemporaryID, let slot = slot(of: id) else {
+        guard !id.isTemporaryID, !entity.isAbstract, let slot = slot(of: id) else {
             return makeDetachedObject(scope(at: entity.index), key: id.reference)
         }
         return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
@@ -155,7 +155,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID of another store.
+    /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID that names no object of its stores.
     private func makeDetachedObject(_ scope: EntityScope, key: UInt64) -> ManagedObject {
         scope.objectClass.init(
             ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))

@@ -5,7 +5,7 @@ internal import HornbeamModel
 package struct StoreIdentities: Sendable {
     private let identifier: UUID
     private let origins: [ManagedObjectID.StoreIdentity]
-    /// Entity numbers → `entity.index`.
+    /// Entity numbers → `entity.index`, without abstract entities, which have no objects.
     private let indexes: [Int: Int32]
     /// Current names of entities by the names in older versions.
     private let formerNames: [String: String]
@@ -19,7 +19,7 @@ package struct StoreIdentities: Sendable {
         }
         formerNames = model.formerEntityNames
         indexes = Dictionary(
-            uniqueKeysWithValues: origins.enumerated().map { ($1.entityNumber, Int32($0)) })
+            uniqueKeysWithValues: zip(origins, model.entities).filter { !$1.isAbstract }.map { ($0.entityNumber, Int32($1.index)) })
     }
 
     func origin(_ entity: EntityDescription) -> ManagedObjectID.StoreIdentity { origins[entity.index] }
@@ -35,6 +35,7 @@ package struct StoreIdentities: Sendable {
         return ObjectReference(entityIndex: index, key: id.reference)
     }
 
+    /// The index of a concrete entity; nil for IDs of other stores.
     func entityIndex(_ origin: ManagedObjectID.StoreIdentity) -> Int32? {
         guard origin.storeIdentifier == identifier else { return nil }
         if origin.entityNumber > 0 { return indexes[origin.entityNumber] }
