@@ -194,6 +194,22 @@ import Testing
         try context.save()
     }
 
+    @Test("PSC-12: a URI with the number of an object of another entity names no object, and that object stays in its context", arguments: StoreKind.allCases)
+    func uriWithAnotherEntity(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let employee = context.employee("e")
+        try context.save()
+        employee.salary = 7
+        let text = employee.objectID.uriRepresentation().absoluteString.replacing("/Employee/", with: "/Department/")
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(try context.fetch(FetchRequest<Employee>()) == [employee] && employee.salary == 7)
+        let other = stack.newContext()
+        #expect(hornbeamError { _ = try other.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(try other.fetch(FetchRequest<Employee>()).map(\.name) == ["e"])
+    }
+
     @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: Setting.saved)
     func permanentIDsBeforeSave(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
