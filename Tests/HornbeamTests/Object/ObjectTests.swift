@@ -210,6 +210,22 @@ import Testing
         #expect(try other.fetch(FetchRequest<Employee>()).map(\.name) == ["e"])
     }
 
+    @Test("a URL without parts keeps its value over save and reopening", arguments: StoreKind.own)
+    func emptyURL(kind: StoreKind) throws {
+        let model = try ManagedObjectModel { Entity("Page") { Attribute<URL?>("uri", indexed: true) } }
+        let stack = try Stack(kind, model)
+        let context = stack.newContext()
+        let empty = try #require(URLComponents().url)
+        let page = try context.insert(entityNamed: "Page")
+        try page.setValue(empty, forKey: "uri")
+        try context.save()
+        let other = stack.newContext()
+        #expect(try other.existingObject(with: page.objectID).value(forKey: "uri") == .uri(empty))
+        #expect(try other.count(FetchRequest<ManagedObject>(entityName: "Page").where("uri == %@", empty)) == 1)
+        let archive = try JSONEncoder().encode(PropertyValue.uri(empty))
+        #expect(try JSONDecoder().decode(PropertyValue.self, from: archive) == .uri(empty))
+    }
+
     @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: Setting.saved)
     func permanentIDsBeforeSave(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
