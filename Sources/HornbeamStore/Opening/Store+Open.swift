@@ -52,6 +52,7 @@ extension Store {
         let snapshot = try engine.snapshot()
         // Each row that a querying store returns would pay for an index that only the requests use which the store cannot answer.
         let schema = try Schema(model.catalogue, model: model.model, omitsFetchIndexes: options.backing?.querying != nil) { snapshot.tree(named: $0) }
+        try schema.checkTables(in: snapshot)
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreIdentities(identifier: identifier, model: model.model, catalogue: model.catalogue)
         let reader = RowReader(schema: schema, origins: origins, hasAllRows: options.backing == nil)
