@@ -175,7 +175,8 @@ public final class PersistentDocument {
     private func recordAutosave() throws {
         try DocumentFiles.step("write the number of the autosave")
         try changes.add(context)
-        record.number += 1
+        // Numbers are only compared for equality.
+        record.number &+= 1
         record.recovery = changes.recovery(at: Date())
         var metadata = try coordinator.metadata(for: store())
         record.write(to: &metadata)

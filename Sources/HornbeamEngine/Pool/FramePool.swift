@@ -59,7 +59,7 @@ import Synchronization
         maximum = ceiling ?? max(capacity * 4, 1 << 18)
         guard let memory = PoolMemory.reserve(frames: maximum + 1, pageSize: pageSize) else {
             throw EngineError(
-                .full, "The buffer pool could not reserve \((maximum + 1) * pageSize) bytes of address space; choose a smaller pool.",
+                .full, "The buffer pool could not reserve address space for \(maximum + 1) pages of \(pageSize) bytes; choose a smaller pool.",
                 errno: errno)
         }
         self.memory = memory

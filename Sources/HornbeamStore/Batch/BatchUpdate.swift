@@ -147,6 +147,8 @@ struct BatchUpdateExecution {
     // MARK: Rows
 
     private mutating func rewrite(_ keys: [UInt64], _ table: EntityTable) throws {
+        // A scan selects no rows in a table without matching ones.
+        guard !keys.isEmpty else { return }
         var pending = PendingRows(transaction, base.reader)
         let isTogether = update.assignments.contains { table.isUnique($0.property) || $0.property.hasToOneInverse }
         let stride = isTogether ? keys.count : Self.stride

@@ -27,6 +27,9 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     @inline(__always)
     package static func local(_ key: UInt64) -> UInt64 { key & keyMask }
 
+    /// True for a number that can be a key within a store. IDs from outside have any number.
+    package static func isLocal(_ key: UInt64) -> Bool { key <= keyMask }
+
     package static func < (a: Self, b: Self) -> Bool { a.index < b.index }
 
     package var description: String { "slot \(index)" }

@@ -53,6 +53,7 @@ extension Store {
         // The cache of a querying store has no fetch indexes: they would cost time for each returned row, and only requests that the store cannot
         // answer use them.
         let schema = try Schema(model.catalogue, model: model.model, omitsFetchIndexes: options.backing?.querying != nil) { snapshot.tree(named: $0) }
+        try schema.checkTables(in: snapshot)
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreIdentities(identifier: identifier, model: model.model, catalogue: model.catalogue)
         let reader = RowReader(schema: schema, origins: origins, hasAllRows: options.backing == nil)

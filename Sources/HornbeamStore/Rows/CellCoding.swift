@@ -196,7 +196,7 @@ extension StoredColumn {
         case .decimal:
             if let number = DecimalCode.decode(try row.bytes(column)) { return .decimal(number) }
         case .uri:
-            if let url = URL(string: try row.string(column)) { return .uri(url) }
+            if let url = URL(stored: try row.string(column)) { return .uri(url) }
         default:
             if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(property.withoutRemovedElements(parts)) }
         }

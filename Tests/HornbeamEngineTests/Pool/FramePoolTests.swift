@@ -107,4 +107,15 @@ import Testing
         }
         try store.engine.close()
     }
+
+    @Test("a pool that no address space could contain is refused", arguments: [512, 16384])
+    func largestPoolIsRefused(pageSize: Int) {
+        let error = #expect(throws: EngineError.self) {
+            _ = try TestStore(pageSize: pageSize) { options in
+                options.poolBytes = .max
+                options.frameCeiling = nil
+            }
+        }
+        #expect(error?.code == .full)
+    }
 }
