@@ -20,7 +20,7 @@ final class ChangeListener: Sendable {
     /// The identity of this process's store in the table of saves.
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
-    private let pacing: NotificationPacing
+    private let throttle: NotificationThrottle
     private let unknown: UnknownSaves
     private let state = Guarded(State())
 
@@ -40,11 +40,11 @@ final class ChangeListener: Sendable {
     private static let readsBetweenDeletions = 300
 
     init(
-        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing, _ unknown: UnknownSaves,
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ throttle: NotificationThrottle, _ unknown: UnknownSaves,
         _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
     ) {
         self.options = options
-        self.pacing = pacing
+        self.throttle = throttle
         self.unknown = unknown
         self.layout = layout
         self.source = source
@@ -112,7 +112,7 @@ final class ChangeListener: Sendable {
                 pauses += 1
                 if open.takeOwnNotification() {
                     Thread.sleep(forTimeInterval: pauseAfterRead)
-                    if pacing.react() { try open.execute(layout.notification(source)) }
+                    if throttle.react() { try open.execute(layout.notification(source)) }
                 }
                 guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open

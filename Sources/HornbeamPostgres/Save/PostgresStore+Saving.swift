@@ -104,14 +104,14 @@ extension PostgresStore {
             try connection.execute(all: statements)
             return
         }
-        let notifies = pacing.begin()
+        let notifies = throttle.begin()
         do { try connection.execute(all: statements, then: notifies ? [layout.notification(source)] : []) } catch {
-            if notifies { pacing.withdraw() }
+            if notifies { throttle.withdraw() }
             throw error
         }
-        guard !notifies, pacing.committed() else { return }
+        guard !notifies, throttle.committed() else { return }
         // The save is committed. After an error here, other processes read it at their next read without a notification.
-        do { try connection.send(trailing: [layout.notification(source)]) } catch { pacing.withdraw() }
+        do { try connection.send(trailing: [layout.notification(source)]) } catch { throttle.withdraw() }
     }
 
     private func existing(_ keys: [CustomStoreKey], _ layout: StoreLayout) throws -> [CustomStoreRow] {
