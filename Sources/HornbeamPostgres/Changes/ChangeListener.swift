@@ -25,6 +25,8 @@ final class ChangeListener: Sendable {
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
+    /// The longest time without a part of an answer.
+    private static let answerLimit = Duration.seconds(30)
     private static let pauseBetweenConnections = 1.0
     /// The shortest time between two reads, and between two notifications of this process, in seconds: processes can save more often than others can read each
     /// save alone.
@@ -88,6 +90,7 @@ final class ChangeListener: Sendable {
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
+        connection.answerLimit = Self.answerLimit
         if options.pollInterval == nil { try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))")) }
         return connection
     }
@@ -130,7 +133,8 @@ final class ChangeListener: Sendable {
                     Thread.sleep(forTimeInterval: pauseAfterRead)
                     continue
                 }
-                if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
+                // A role that may only read cannot delete. An error of the connection is found by the next read.
+                if reads % Self.readsBetweenDeletions == 0 { try? next.deleteOld(open) }
                 reads += 1
             } catch {
                 connection = nil

@@ -84,6 +84,7 @@ final class ConnectionPool: Sendable {
         let prepare = preparation.withLock { $0 }
         do {
             let connection = try Connection(options.parameters, until: deadline)
+            connection.cancellationLimit = options.connectionTimeout
             try prepare?(connection)
             return connection
         } catch {

@@ -22,7 +22,7 @@ struct PostgresError: Error {
     var table: String?
     /// The column that requires a value.
     var column: String?
-    /// True if the statement was cancelled on the server because the task of the caller was cancelled.
+    /// True if the statement was cancelled because the task of the caller was cancelled.
     var isOfTask = false
 
     /// `unique_violation`, and `exclusion_violation` of a unique value that subentities inherit.
@@ -38,7 +38,7 @@ struct PostgresError: Error {
     /// `lock_not_available`: another transaction holds a lock for longer than the limit.
     var isLockTimeout: Bool { state == "55P03" }
     /// True if a statement that changes nothing can succeed with another connection.
-    var needsConnection: Bool { kind != .statement || isStaleStatement }
+    var needsConnection: Bool { (kind != .statement || isStaleStatement) && !isOfTask }
     /// True while a server starts or has no connection left.
     var isServerBusy: Bool { kind == .handshake && (state == "57P03" || state == "53300") }
     /// True if the server could not be reached.
@@ -65,6 +65,11 @@ struct PostgresError: Error {
             HornbeamError(
                 .busy,
                 "Another transaction of the PostgreSQL server has held a lock for longer than connectionTimeout. Nothing was written. Try again.",
+                cause: cause)
+        case "25006":
+            HornbeamError(
+                .readOnly,
+                "The PostgreSQL server allows this connection no changes: it is a standby, or default_transaction_read_only is on. Nothing was written.",
                 cause: cause)
         case "53100":
             HornbeamError(
