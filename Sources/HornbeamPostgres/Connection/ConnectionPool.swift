@@ -90,7 +90,7 @@ final class ConnectionPool: Sendable {
         } catch {
             uncount(isHeld: isHeld)
             // Before the first connection, a server that is not there is probably a wrong parameter.
-            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && (failure.isServerAway || failure.needsConnection),
+            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && failure.needsConnection && !failure.isRefusal,
                 !deadline.isOver
             else { throw error }
             if isCancellable, StoreCancellation.isRequested { throw CancellationError() }

@@ -41,8 +41,8 @@ struct PostgresError: Error {
     var needsConnection: Bool { (kind != .statement || isStaleStatement) && !isOfTask }
     /// True while a server starts or has no connection left.
     var isServerBusy: Bool { kind == .handshake && (state == "57P03" || state == "53300") }
-    /// True if the server could not be reached.
-    var isServerAway: Bool { kind == .handshake && (state.isEmpty || state.hasPrefix("57P")) }
+    /// `invalid_authorization_specification` and its class, `invalid_catalog_name`, `insufficient_privilege`: the next attempt has the same error.
+    var isRefusal: Bool { kind == .handshake && (state.hasPrefix("28") || state == "3D000" || state == "42501") }
 
     /// The error that the app receives.
     var translated: any Error {
