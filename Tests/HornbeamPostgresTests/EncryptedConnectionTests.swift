@@ -1,6 +1,5 @@
 #if Postgres
 import Foundation
-import Glibc
 import Hornbeam
 import Testing
 
@@ -70,7 +69,7 @@ import Testing
 
     @Test("a store that requires TLS does not open on a server without it, and sends no password")
     func requiredEncryption() throws {
-        let (server, login) = (try ServerWithoutTLS(), try Login())
+        let (server, login) = (try FirstAnswer(Array("N".utf8)), try Login())
         let connection = login.connection("host=127.0.0.1 hostaddr=127.0.0.1 port=\(server.port) sslmode=require")
         let error = hornbeamError { _ = try PostgresServer.container(.postgres(connection)) }
         #expect(error?.code == .storeOperationFailed && error?.message.contains("does not support SSL") == true, "\(texts(error))")
@@ -123,43 +122,5 @@ private enum EncryptedServer {
     static var isThere: Bool { parts.count == 2 && PostgresServer.isThere }
     static var address: String { parts[0] }
     static var folder: String { parts[1] }
-}
-
-/// A server that refuses TLS.
-private final class ServerWithoutTLS: Sendable {
-    let port: UInt16
-    private let listener: Int32
-
-    init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 && listen(listener, 4) == 0 && getsockname(listener, $0, &size) == 0
-            }
-        }
-        guard listener >= 0, isListening else { throw POSIXError(.EADDRNOTAVAIL) }
-        port = UInt16(bigEndian: address.sin_port)
-        self.listener = listener
-        Thread.detachNewThread {
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
-                // A client that asks for TLS sends eight bytes, and nothing else before the answer.
-                var request = [UInt8](repeating: 0, count: 8)
-                _ = read(client, &request, request.count)
-                _ = send(client, "N", 1, Int32(MSG_NOSIGNAL))
-                close(client)
-            }
-        }
-    }
-
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
 }
 #endif

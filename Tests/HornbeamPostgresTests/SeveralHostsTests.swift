@@ -29,5 +29,18 @@ import Testing
         }
         #expect(error?.code == .storeOperationFailed && error?.message.contains("role \"\(role)\" does not exist") == true, "\(error?.message ?? "")")
     }
+
+    /// With `pollInterval` it opened, and missed saves that were running during a read.
+    @Test("a standby is refused", .timeLimit(.minutes(20)))
+    func standbys() throws {
+        let standby = try FirstAnswer(
+            FirstAnswer.message("R", [0, 0, 0, 0]) + FirstAnswer.message("S", Array("server_version\u{0}15.0\u{0}".utf8))
+                + FirstAnswer.message("S", Array("in_hot_standby\u{0}on\u{0}".utf8)) + FirstAnswer.message("Z", Array("I".utf8)))
+        let error = hornbeamError {
+            _ = try PostgresServer.container(
+                .postgres("host=127.0.0.1 port=\(standby.port) sslmode=disable gssencmode=disable user=hornbeam", pollInterval: .seconds(1)))
+        }
+        #expect(error?.code == .readOnly && error?.message.contains("standby") == true, "\(error?.message ?? "")")
+    }
 }
 #endif

@@ -43,6 +43,10 @@ internal import HornbeamModel
         unsafe handle = try Handshake(parameters, until: deadline).connect()
         // Notices would be written to the standard error of the program.
         unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // Snapshots of a standby do not name the running transactions, so that their saves would be missed.
+        if unsafe PQparameterStatus(handle, "in_hot_standby").map({ unsafe String(cString: $0) }) == "on" {
+            throw PostgresError(kind: .handshake, state: PostgresError.readOnlyState, message: "the server is a standby")
+        }
         answerLimit = .milliseconds(max(Self.settingsLimit, deadline.milliseconds(atMost: .max)))
         defer { answerLimit = nil }
         do { _ = try execute(all: Self.settings.map { Statement($0) }) } catch {

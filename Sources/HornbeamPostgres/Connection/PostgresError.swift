@@ -44,6 +44,9 @@ struct PostgresError: Error {
     /// `invalid_authorization_specification` and its class, `invalid_catalog_name`, `insufficient_privilege`: the next attempt has the same error.
     var isRefusal: Bool { kind == .handshake && (state.hasPrefix("28") || state == "3D000" || state == "42501") }
 
+    /// `read_only_sql_transaction`
+    static let readOnlyState = "25006"
+
     /// The error that the app receives.
     var translated: any Error {
         if isOfTask { return CancellationError() }
@@ -66,11 +69,11 @@ struct PostgresError: Error {
                 .busy,
                 "Another transaction of the PostgreSQL server has held a lock for longer than connectionTimeout. Nothing was written. Try again.",
                 cause: cause)
-        case "25006":
+        case Self.readOnlyState:
             HornbeamError(
                 .readOnly,
-                "The PostgreSQL server allows this connection no changes: it is a standby, or default_transaction_read_only is on. Nothing was written.",
-                cause: cause)
+                "The PostgreSQL server allows this connection no changes: it is a standby, or default_transaction_read_only is on. Nothing was written. Among "
+                    + "several hosts, target_session_attrs=read-write finds the primary server.", cause: cause)
         case "53100":
             HornbeamError(
                 .storeOperationFailed, "The disk of the PostgreSQL server is full. Nothing was written. Free some space and save again.", cause: cause)
