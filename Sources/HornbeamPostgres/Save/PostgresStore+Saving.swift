@@ -28,7 +28,7 @@ extension PostgresStore {
         } isSaved: { token, deadline in
             try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
-        for row in changes.inserted { try layout.rememberShard(of: row) }
+        if layout.isSharded { for row in changes.inserted { try layout.rememberShard(of: row) } }
         trimHistory()
     }
 
