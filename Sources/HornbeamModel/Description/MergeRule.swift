@@ -100,6 +100,7 @@ private enum JSONElement: Hashable, Codable {
     case null
     case bool(Bool)
     case integer(Int64)
+    case decimal(Decimal)
     case number(Double)
     case text(String)
     case list([JSONElement])
@@ -114,7 +115,9 @@ private enum JSONElement: Hashable, Codable {
         } else if let number = try? container.decode(Int64.self) {
             self = .integer(number)
         } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
+            // A decimal keeps digits that a double rounds, but has a smaller range of exponents.
+            let decimal = try? container.decode(Decimal.self)
+            if let decimal, Double(decimal.description) == number { self = .decimal(decimal) } else { self = .number(number) }
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let list = try? container.decode([JSONElement].self) {
@@ -130,6 +133,7 @@ private enum JSONElement: Hashable, Codable {
         case .null: try container.encodeNil()
         case .bool(let truth): try container.encode(truth)
         case .integer(let number): try container.encode(number)
+        case .decimal(let number): try container.encode(number)
         case .number(let number): try container.encode(number)
         case .text(let text): try container.encode(text)
         case .list(let list): try container.encode(list)
