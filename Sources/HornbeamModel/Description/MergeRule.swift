@@ -65,7 +65,7 @@ extension MergeRule {
         let (before, wanted, there) = (Set(base), Set(mine), Set(theirs))
         let remaining = theirs.filter { wanted.contains($0) || !before.contains($0) }
         let added = mine.filter { !before.contains($0) && !there.contains($0) }
-        return (try? JSONEncoder().encode(remaining + added)).map { .data($0) }
+        return Coded(remaining + added).propertyValue
     }
 
     /// The elements of a JSON list; nil when the value is not a list.
@@ -96,7 +96,7 @@ extension MergeRule: Codable, CustomStringConvertible {
 }
 
 /// Any JSON value, for comparison.
-private enum JSONElement: Hashable, Codable {
+private enum JSONElement: Hashable, Codable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)

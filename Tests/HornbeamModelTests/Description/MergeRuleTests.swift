@@ -56,6 +56,14 @@ import Testing
         #expect(merged(1.2345678901234567e-120, .greatestFiniteMagnitude) == [.greatestFiniteMagnitude, 1.2345678901234567e-120])
     }
 
+    @Test("MRG-6: a union has the bytes of the same list when a program stores it")
+    func unionInStoredForm() {
+        let (base, mine) = ([["b": "x/y", "a": "z"]], [["b": "x/y", "a": "z"], ["d": "1", "c": "2", "e": "/"]])
+        let merged = MergeRule.union.merged(
+            base: Coded(base).propertyValue, mine: Coded(mine).propertyValue, theirs: Coded(base).propertyValue, type: .transformable)
+        #expect(merged == Coded(mine).propertyValue)
+    }
+
     @Test("MRG-6: rules are written to and read from JSON, and do not change the version hash")
     func rulesInJSON() throws {
         func model(_ likes: MergeRule?, _ place: MergeRule?) throws -> ManagedObjectModel {
