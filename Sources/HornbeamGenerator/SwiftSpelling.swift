@@ -80,9 +80,25 @@ enum SwiftSpelling {
         case (.int(let number), .boolean): number == 0 ? "false" : "true"
         case (.int(let number), _): "\(number)"
         case (.double(let number), .date): "Foundation.Date(timeIntervalSinceReferenceDate: \(number))"
-        case (.double(let number), _): number.isFinite ? "\(number)" : nil
+        case (.double(let number), _) where !number.isFinite: constant(number, type == .float ? "Swift.Float" : "Swift.Double")
+        case (.double(let number), _): "\(number)"
         case (.decimal(let number), _): "Foundation.Decimal(string: \"\(number)\")!"
         case (.date(let date), _): "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        default: nil
+        }
+    }
+
+    /// Infinity, or NaN.
+    private static func constant(_ number: Double, _ type: String) -> String {
+        number.isNaN ? "\(type).nan" : "\(number < 0 ? "-" : "")\(type).infinity"
+    }
+
+    /// A call that makes a value without a literal; nil for values that no short call makes.
+    static func call(_ value: PropertyValue) -> String? {
+        switch value {
+        case .uuid(let uuid): "Foundation.UUID(uuidString: \(literal(uuid.uuidString)))!"
+        case .uri(let url): url.absoluteString.isEmpty ? nil : "Foundation.URL(string: \(literal(url.absoluteString)))!"
+        case .data(let data): "Foundation.Data(base64Encoded: \(literal(data.base64EncodedString())))!"
         default: nil
         }
     }
