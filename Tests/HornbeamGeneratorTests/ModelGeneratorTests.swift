@@ -201,6 +201,14 @@ import Testing
         }
     }
 
+    @Test("GEN-1: classes of two entities, or with a name that is not one of Swift, are refused", arguments: ["Item", "Wrong name", "1st", "A {}"])
+    func namesOfClasses(name: String) throws {
+        let definition = ModelDefinition(entities: [Entity("First", className: name), Entity("Second", className: name)])
+        let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }
+        #expect(error?.code == .invalidModel && error?.message.contains(name) == true)
+        #expect(error?.entity == (name == "Item" ? "Second" : "First"))
+    }
+
     @Test func aModelWithAProblemIsRefused() {
         let definition = ModelDefinition(entities: [Entity("Thing", relationships: [RelationshipDescription("other", to: "Nothing")])])
         #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }
