@@ -70,12 +70,12 @@ struct MacroProperties {
         let name = SwiftSpelling.name(attribute.name)
         var arguments = options(attribute)
         var initial = ""
-        if !attribute.defaultValue.isNull {
-            if let value = SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) {
-                initial = " = \(value)"
-            } else if let value = SwiftSpelling.call(attribute.defaultValue) {
-                // After the options without a label: the arguments have the order of the macro's parameters.
+        if let value = SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) {
+            if SwiftSpelling.isCall(attribute.defaultValue) {
+                // An initial value that is a call is not in the model. The argument comes after the options without a label, as in the macro.
                 arguments.insert("default: \(value)", at: arguments.firstIndex { !$0.hasPrefix(".") } ?? arguments.count)
+            } else {
+                initial = " = \(value)"
             }
         }
         arguments += limits(attribute)

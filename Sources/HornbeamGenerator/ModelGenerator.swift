@@ -71,10 +71,8 @@ public struct ModelGenerator: Sendable {
                 sentences.append("\(entity.name).\(attribute.name) is written as Data: name the type that its transformer makes.")
             }
             for attribute in entity.attributes where !attribute.defaultValue.isNull {
-                let value = attribute.defaultValue
-                if SwiftSpelling.expression(value, of: attribute.type) == nil, SwiftSpelling.call(value) == nil {
-                    sentences.append("\(entity.name).\(attribute.name) is written without its default value, which no short expression makes.")
-                }
+                guard SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) == nil else { continue }
+                sentences.append("\(entity.name).\(attribute.name) is written without its default value, which no short expression makes.")
             }
         }
         return sentences

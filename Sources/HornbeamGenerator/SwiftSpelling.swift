@@ -72,7 +72,7 @@ enum SwiftSpelling {
         }
     }
 
-    /// A value as an expression of the attribute's type; nil for values that have no short literal.
+    /// A value as an expression of the attribute's type; nil for values that have no short expression.
     static func expression(_ value: PropertyValue, of type: AttributeType) -> String? {
         switch (value, type) {
         case (.string(let text), _): literal(text)
@@ -84,22 +84,23 @@ enum SwiftSpelling {
         case (.double(let number), _): "\(number)"
         case (.decimal(let number), _): "Foundation.Decimal(string: \"\(number)\")!"
         case (.date(let date), _): "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        case (.uuid(let uuid), _): "Foundation.UUID(uuidString: \(literal(uuid.uuidString)))!"
+        case (.uri(let url), _): url.absoluteString.isEmpty ? nil : "Foundation.URL(string: \(literal(url.absoluteString)))!"
+        case (.data(let data), _): "Foundation.Data(base64Encoded: \(literal(data.base64EncodedString())))!"
         default: nil
+        }
+    }
+
+    /// True for values whose expression is a call.
+    static func isCall(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .decimal, .date, .uuid, .uri, .data: true
+        default: false
         }
     }
 
     /// Infinity, or NaN.
     private static func constant(_ number: Double, _ type: String) -> String {
         number.isNaN ? "\(type).nan" : "\(number < 0 ? "-" : "")\(type).infinity"
-    }
-
-    /// A call that makes a value without a literal; nil for values that no short call makes.
-    static func call(_ value: PropertyValue) -> String? {
-        switch value {
-        case .uuid(let uuid): "Foundation.UUID(uuidString: \(literal(uuid.uuidString)))!"
-        case .uri(let url): url.absoluteString.isEmpty ? nil : "Foundation.URL(string: \(literal(url.absoluteString)))!"
-        case .data(let data): "Foundation.Data(base64Encoded: \(literal(data.base64EncodedString())))!"
-        default: nil
-        }
     }
 }

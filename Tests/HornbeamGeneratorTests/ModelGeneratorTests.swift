@@ -149,8 +149,9 @@ import Testing
             Entity("Date"), Entity("Decimal"),
         ])
         let text = try ModelGenerator(definition, name: "Things", style: .macro).files().map(\.text).joined()
-        #expect(text.contains("var made: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: 5.0)"))
-        #expect(text.contains("var price: Foundation.Decimal = Foundation.Decimal(string: \"2\")!"))
+        // As an argument, the default is in the model. As an initial value, a call would be evaluated for each object.
+        #expect(text.contains("@Attribute(default: Foundation.Date(timeIntervalSinceReferenceDate: 5.0)) var made: Foundation.Date\n"))
+        #expect(text.contains("@Attribute(default: Foundation.Decimal(string: \"2\")!) var price: Foundation.Decimal\n"))
     }
 
     @Test func defaultsWithoutLiteralsAreExpressions() throws {
