@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// Writes Swift classes for a model (GEN-1 to GEN-3).
+/// Writes Swift classes for a model (GEN-1, GEN-2).
 ///
 /// Equal models have equal files, byte for byte. Entities and their properties are in the order of the model.
 public struct ModelGenerator: Sendable {

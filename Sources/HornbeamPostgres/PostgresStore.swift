@@ -27,7 +27,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     let source = UUID()
     private let state = Guarded(State())
     let historyState = Guarded(HistoryKeeping())
-    let pacing = NotificationPacing()
+    let throttle = NotificationThrottle()
     let unknownSaves = UnknownSaves()
 
     /// A store in a schema of a database. Connects when it is opened.
@@ -217,11 +217,11 @@ public final class PostgresStore: QueryingStore, MigratingStore {
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         let layout = try layout
-        let listener = ChangeListener(pool.options, layout, source: source, pacing, unknownSaves) {
+        let listener = ChangeListener(pool.options, layout, source: source, throttle, unknownSaves) {
             try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
         }
         try translated { try listener.start() }
-        pacing.setListening(true)
+        throttle.setListening(true)
         state.withLock { $0.listeners.append(listener) }
     }
 
@@ -231,7 +231,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
             return state.listeners
         }
         for listener in listeners { listener.stop() }
-        pacing.setListening(false)
+        throttle.setListening(false)
         pool.close()
     }
 

@@ -97,7 +97,7 @@ import Testing
                 """)
     }
 
-    @Test("GEN-1: a category is written anew, and its class only where it is missing")
+    @Test("GEN-1: a category is written each time, and its class only if it is missing")
     func extensionStyle() throws {
         let files = try ModelGenerator(Self.library(), name: "Library", style: .extensions).files()
         #expect(files.map(\.name) == ["Author+Properties.swift", "Author.swift", "Book+Properties.swift", "Book.swift", "LibraryModel.swift"])

@@ -184,7 +184,7 @@ private let twoPackages = """
         #expect(try Catalogue.find(files: ["x"], aptLists: lists, dpkgStatus: status).lists.map(\.path) == ["x"])
     }
 
-    @Test func aMachineWithoutACatalogueIsToldWhatToDo() {
+    @Test func withoutACatalogueTheErrorNamesTheRemedy() {
         #expect(throws: CatalogueError(
             "This machine has no package catalogue: no list in /nowhere/lists and no /nowhere/status; "
                 + "run 'apt-get update', or name a file with --file.")

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
         let object = makeFault(scope, key: id.reference, hint: hint)
         recordLookup(of: object)
         object.becomeRealised()
-        cells.fetchTexts(hint)
+        cells.prefetchTexts(hint)
         return object
     }
 

@@ -209,10 +209,10 @@ public final class PersistentDocument {
         try package.removeNext()
         try copy(store(), to: package.next)
         try package.replaceSaved()
-        noteSaved()
+        markSaved()
     }
 
-    private func noteSaved() {
+    private func markSaved() {
         savedNumber = record.number
         changes = DocumentChanges()
         recovery = nil
@@ -244,7 +244,7 @@ public final class PersistentDocument {
         }
         let old = package
         package = new
-        noteSaved()
+        markSaved()
         // All changes are in the new document. If this fails, the old one offers them at its next opening.
         try? old.discardWorking()
         old.unlock()

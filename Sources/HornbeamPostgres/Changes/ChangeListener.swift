@@ -20,11 +20,13 @@ final class ChangeListener: Sendable {
     /// The identity of this process's store in the table of saves.
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
-    private let pacing: NotificationPacing
+    private let throttle: NotificationThrottle
     private let unknown: UnknownSaves
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
+    /// The longest time without a part of an answer.
+    private static let answerLimit = Duration.seconds(30)
     private static let pauseBetweenConnections = 1.0
     /// The shortest time between two reads, and between two notifications of this process, in seconds: processes can save more often than others can read each
     /// save alone.
@@ -40,11 +42,11 @@ final class ChangeListener: Sendable {
     private static let readsBetweenDeletions = 300
 
     init(
-        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing, _ unknown: UnknownSaves,
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ throttle: NotificationThrottle, _ unknown: UnknownSaves,
         _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
     ) {
         self.options = options
-        self.pacing = pacing
+        self.throttle = throttle
         self.unknown = unknown
         self.layout = layout
         self.source = source
@@ -88,6 +90,7 @@ final class ChangeListener: Sendable {
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
+        connection.answerLimit = Self.answerLimit
         if options.pollInterval == nil { try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))")) }
         return connection
     }
@@ -112,7 +115,7 @@ final class ChangeListener: Sendable {
                 pauses += 1
                 if open.takeOwnNotification() {
                     Thread.sleep(forTimeInterval: pauseAfterRead)
-                    if pacing.react() { try open.execute(layout.notification(source)) }
+                    if throttle.react() { try open.execute(layout.notification(source)) }
                 }
                 guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
@@ -130,7 +133,8 @@ final class ChangeListener: Sendable {
                     Thread.sleep(forTimeInterval: pauseAfterRead)
                     continue
                 }
-                if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
+                // A role that may only read cannot delete. An error of the connection is found by the next read.
+                if reads % Self.readsBetweenDeletions == 0 { try? next.deleteOld(open) }
                 reads += 1
             } catch {
                 connection = nil

@@ -84,12 +84,13 @@ final class ConnectionPool: Sendable {
         let prepare = preparation.withLock { $0 }
         do {
             let connection = try Connection(options.parameters, until: deadline)
+            connection.cancellationLimit = options.connectionTimeout
             try prepare?(connection)
             return connection
         } catch {
             uncount(isHeld: isHeld)
             // Before the first connection, a server that is not there is probably a wrong parameter.
-            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && (failure.isServerAway || failure.needsConnection),
+            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && failure.needsConnection && !failure.isRefusal,
                 !deadline.isOver
             else { throw error }
             if isCancellable, StoreCancellation.isRequested { throw CancellationError() }

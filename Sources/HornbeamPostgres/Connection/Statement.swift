@@ -14,7 +14,12 @@ struct Statement: Sendable {
 
 /// Adds parameters to a statement while its text is made.
 struct ParameterList {
+    /// The largest number of parameters of a condition. A statement has 65,535 at most.
+    private static let countMax = 65_000
+
     private(set) var values: [String?] = []
+    /// True if a statement has room for the parameters.
+    var fit: Bool { values.count <= Self.countMax }
     /// True to write values into the text, for conditions of indexes, which have no parameters.
     var areLiterals = false
 

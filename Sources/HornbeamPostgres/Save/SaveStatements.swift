@@ -11,6 +11,7 @@ struct SaveStatements {
     }
 
     private let changes: CustomStoreChanges
+    private let inserted: [CustomStoreTable]
     private let layout: StoreLayout
     private(set) var locks: [Lock] = []
     /// Lock the objects to which the save refers, and fail with a division by zero if one of them does not exist.
@@ -37,7 +38,8 @@ struct SaveStatements {
         self.changes = changes
         self.layout = layout
         self.shard = shard
-        referenced = try SaveReferences(changes, layout)
+        inserted = try changes.insertedRows.tables(in: layout.model)
+        referenced = try SaveReferences(changes, inserted: inserted, layout)
     }
 
     /// A further condition on the rows of a table, which names the shard key.
@@ -92,9 +94,12 @@ struct SaveStatements {
     }
 
     private var changedKeys: String {
-        if changes.updated.isEmpty && changes.members.isEmpty && changes.deleted.isEmpty { return KeyList.text(changes.inserted.lazy.map(\.object)) }
-        let members = changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
-        return KeyList.text(Set(changes.inserted.map(\.object) + changes.updated.map(\.object) + members).subtracting(changes.deleted))
+        var others = Set(changes.updated.map(\.object) + changes.members.flatMap { [$0.owner] + $0.added + $0.removed })
+        if !others.isEmpty {
+            others.subtract(changes.deleted)
+            for table in inserted { others.subtract(table.keys.lazy.map { CustomStoreKey(table.entity.name, $0) }) }
+        }
+        return KeyList.text(inserted, others)
     }
 
     /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before, also those that
@@ -196,34 +201,20 @@ struct SaveStatements {
 
     private mutating func addInserts() throws {
         // Arrays of one element would cost the server a fifth of the time of a save.
-        if let row = changes.inserted.first, changes.inserted.count == 1,
-            let insertion = try layout.table(of: row.object.entityName).insertions[row.object.entityName]
+        if let table = inserted.first, inserted.count == 1, table.count == 1,
+            let insertion = try layout.table(of: table.entity.name).insertions[table.entity.name]
         {
-            return writes.append(try insertion.statement(row))
+            return writes.append(try insertion.statement(table))
         }
-        var groups: [String: (table: TableLayout, rows: [CustomStoreRow])] = [:]
-        for row in changes.inserted {
-            let table = try layout.table(of: row.object.entityName)
-            groups[table.name, default: (table, [])].rows.append(row)
+        var groups: [String: (table: TableLayout, rows: [CustomStoreTable])] = [:]
+        for rows in inserted {
+            let table = try layout.table(of: rows.entity.name)
+            groups[table.name, default: (table, [])].rows.append(rows)
         }
         for (table, rows) in inOrder(groups.sorted { $0.key < $1.key }.map { ($0.value.table, $0.value.rows) }) {
-            for part in try RowCells.parts(of: rows.sorted { $0.object.key < $1.object.key }, in: table) { addInsert(part.rows, part.cells, table) }
+            var insertion = TableInsertion(rows, into: table)
+            while let statement = try insertion.nextStatement() { writes.append(statement) }
         }
-    }
-
-    private mutating func addInsert(_ rows: ArraySlice<CustomStoreRow>, _ cells: RowCells, _ table: TableLayout) {
-        var parameters = ParameterList()
-        var arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")]
-        if table.kind != nil { arrays.append(parameters.add(SQLText.array(rows.map { $0.object.entityName as String? }), as: "text[]")) }
-        arrays += cells.arrays(&parameters)
-        let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
-        let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
-        writes.append(
-            Statement(
-                """
-                INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
-                SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
-                """, parameters.values))
     }
 
     /// One statement for each combination of changed columns, and more for large values.

@@ -116,6 +116,12 @@ extension CellColumn {
         switch value {
         case .null: return true
         case .int(let number) where type == .int64: row.set(position, number)
+        case .int(let number) where type == .int32:
+            guard let number = Int32(exactly: number) else { return false }
+            row.set(position, number)
+        case .int(let number) where type == .int16:
+            guard let number = Int16(exactly: number) else { return false }
+            row.set(position, number)
         case .double(let number) where type == .double: row.set(position, number)
         case .bool(let flag) where type == .bool: row.setBit(position, flag)
         case .date(let date) where type == .date: row.set(position, date.timeIntervalSinceReferenceDate)

@@ -75,7 +75,7 @@ final class SaveExecution {
     /// Completes the change to be published.
     func finishChange() {
         assert(oldEntries.isEmpty && newEntries.isEmpty, "The index entries of each object are exchanged.")
-        assert(change.inserted.count == changes.inserts.count || changes.inserts.isEmpty, "Each new object is inserted once.")
+        assert(change.inserted.count == changes.inserts.count { $0.cachedVersion == nil }, "Each new object is inserted once.")
         change.author = changes.author
         change.contextName = changes.contextName
         change.originator = changes.originator
@@ -93,9 +93,12 @@ struct InsertValues {
     let key: UInt64
     /// Indexed by property index.
     let values: [PropertyValue]
+    /// Nil for a new row.
+    let cachedVersion: UInt32?
 
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
         self.table = table
+        cachedVersion = insert.cachedVersion
         assert(insert.row.count == table.entity.properties.count, "A new row has a value for each property.")
         key = insert.key
         values = try table.converted(insert.row)

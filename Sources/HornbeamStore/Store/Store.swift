@@ -233,7 +233,7 @@ package final class Store: Sendable {
     /// Writes a checkpoint and closes the store. Later calls throw `closed`.
     package func close() throws {
         try requireOutsideBatchHandler()
-        // The migration goes on with the engine after its stage.
+        // The migration continues with the engine after its stage.
         if options.stage != nil { return }
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in

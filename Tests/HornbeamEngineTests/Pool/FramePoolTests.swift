@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test("the next checkpoint returns memory above the pool's target to the system, and the stored content stays", arguments: [512, 4096, 16384])
-    func excessIsGivenBack(pageSize: Int) throws {
+    func excessIsReturned(pageSize: Int) throws {
         let store = try TestStore(pageSize: pageSize) { options in
             options.frameCeiling = 4_000
             options.attachThreshold = Self.neverAttached

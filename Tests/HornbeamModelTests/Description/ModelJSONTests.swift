@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test("One error reports all independent faults, each once")
-    func faultsAreToldTogether() throws {
+    func oneErrorReportsAllFaults() throws {
         let text = #"""
             {
               "hornbeamModel": 1, "versions": [],

@@ -122,7 +122,7 @@ struct MemberTests {
         }
     }
 
-    @Test("a gap that is used up deals all positions anew")
+    @Test("when a gap is used up, all positions are assigned again")
     func exhaustedGapRenumbers() throws {
         let shelf = try library.insert("Shelf")
         var order: [ObjectReference] = []

@@ -10,7 +10,7 @@ struct SaveTests {
 
     init() throws { library = try Library() }
 
-    @Test("every type of attribute comes back as it was saved")
+    @Test("a read value of every attribute type equals the saved one")
     func valuesRoundTrip() throws {
         let other = try library.insert("Desk")
         let values: Library.Values = [

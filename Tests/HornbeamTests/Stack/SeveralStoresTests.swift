@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test("PSC-2, FET-17: affectedStores limits a fetch to the named stores", arguments: kinds)
-    func affectedStoresAreAsked(kinds: (StoreKind, StoreKind)) throws {
+    func onlyAffectedStoresAreRead(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
         for number in 0 ..< 10 { try context.assign(context.employee("e\(number)", salary: number), to: pair.stores[number % 2]) }
