@@ -159,6 +159,16 @@ private let twoPackages = """
         #expect(try reader.next { _, _ in } == nil)
     }
 
+    @Test func aLineWithoutEndIsRefusedInBoundedMemory() throws {
+        let source = MemorySource("Package: " + String(repeating: "y", count: 10_000) + "\n\nPackage: next\n")
+        let reader = ParagraphReader(source, bufferSize: 32, sizeMax: 200)
+        #expect(throws: CatalogueProblem(line: 1, reason: "the paragraph is longer than 200 bytes")) {
+            try reader.next { _, _ in }
+        }
+        #expect(try reader.next { line, bytes in "\(line) \(String(decoding: bytes, as: UTF8.self))" } == "3 Package: next\n")
+        #expect(source.largestBuffer <= 1024)
+    }
+
     @Test(arguments: [
         ("Jane Doe <jane@example.org>", "Jane Doe", "jane@example.org"),
         ("\"Doe, Jane\" <jane@example.org>", "Doe, Jane", "jane@example.org"),

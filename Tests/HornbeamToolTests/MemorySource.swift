@@ -5,6 +5,8 @@ final class MemorySource: ByteSource {
     private let bytes: [UInt8]
     private let chunk: Int
     private var position = 0
+    /// The largest buffer that a reader has offered.
+    private(set) var largestBuffer = 0
 
     /// - Parameter chunk: The maximum number of bytes per read.
     init(_ text: String, chunk: Int = .max) {
@@ -20,6 +22,7 @@ final class MemorySource: ByteSource {
     var fractionRead: Double { bytes.isEmpty ? 1 : Double(position) / Double(bytes.count) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        largestBuffer = max(largestBuffer, buffer.count)
         let count = min(buffer.count, chunk, bytes.count - position)
         bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
         position += count

@@ -81,7 +81,7 @@ final class BatchSession {
 
     private func newKeys() throws -> (first: UInt64, end: UInt64) {
         guard store.backing != nil else {
-            let first = try transaction.reserve(Self.keyBlock)
+            let first = try transaction.reserveKeys(Self.keyBlock)
             return (first, first + UInt64(Self.keyBlock))
         }
         if customKeys.isEmpty { customKeys = try store.newKeys(for: Array(repeating: table.entity, count: rowsExpected)).reversed() }

@@ -1,3 +1,4 @@
+internal import HornbeamEngine
 internal import HornbeamModel
 
 /// The slot of a store in its coordinator. It is assigned when the store is added, and never reused.
@@ -45,5 +46,18 @@ extension ObjectReference {
     /// Returns the stack reference of this local reference.
     package func inSlot(_ slot: StoreSlot) -> ObjectReference {
         ObjectReference(entityIndex: entityIndex, key: key | slot.bits)
+    }
+}
+
+extension WriteTransaction {
+    /// Reserves consecutive keys for objects, and returns the first.
+    ///
+    /// - Throws: `full` for keys with more bits than a key in a stack leaves them. Only a damaged or malicious store has them.
+    func reserveKeys(_ count: Int) throws(EngineError) -> UInt64 {
+        let first = try reserve(count)
+        guard StoreSlot.isLocal(first + UInt64(count)) else {
+            throw EngineError(.full, "The store has no keys left for new objects. Copy its objects to a new store.")
+        }
+        return first
     }
 }

@@ -158,7 +158,7 @@ package final class Store: Sendable {
         try requireWritable()
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            var first = try transaction.reserve(block)
+            var first = try transaction.reserveKeys(block)
             let lostEnd = LostKeys.end(in: identifier)
             if first < lostEnd {
                 _ = try transaction.reserve(Int(lostEnd - first))
