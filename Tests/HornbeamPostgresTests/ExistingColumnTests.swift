@@ -163,5 +163,18 @@ import Testing
         try PostgresServer.sql("ALTER TABLE \"\(schema)\".notes ALTER text TYPE text COLLATE \"und-x-icu\"")
         try PostgresServer.container(schema, model).close()
     }
+
+    @Test("a column of versions is added again after it was dropped")
+    func versionsAreAddedAgain() throws {
+        let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text);")
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        for _ in 0 ..< 2 {
+            try PostgresServer.container(.postgres(PostgresServer.connection ?? "", schema: schema, altersExistingTables: true), model).close()
+            // The function stays.
+            try PostgresServer.sql("SET search_path TO \"\(schema)\"; DROP TRIGGER _hornbeam_version ON notes; ALTER TABLE notes DROP COLUMN _version")
+        }
+    }
 }
 #endif
