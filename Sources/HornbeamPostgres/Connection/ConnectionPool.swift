@@ -85,7 +85,11 @@ final class ConnectionPool: Sendable {
         do {
             let connection = try Connection(options.parameters, until: deadline)
             connection.cancellationLimit = options.connectionTimeout
-            try prepare?(connection)
+            if let prepare {
+                // It waits as long as `connectionTimeout` for a migration, and then sets the limit of statements.
+                connection.answerLimit = options.connectionTimeout * 2
+                try prepare(connection)
+            }
             return connection
         } catch {
             uncount(isHeld: isHeld)
