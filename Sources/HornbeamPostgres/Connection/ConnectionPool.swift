@@ -86,8 +86,8 @@ final class ConnectionPool: Sendable {
             let connection = try Connection(options.parameters, until: deadline)
             connection.cancellationLimit = options.connectionTimeout
             if let prepare {
-                // It waits as long as `connectionTimeout` for a migration, and then sets the limit of statements.
-                connection.answerLimit = options.connectionTimeout * 2
+                // The server waits as long as `connectionTimeout` for a migration. Then the limit of statements is set.
+                connection.answerLimit = options.connectionTimeout + Self.answerTime
                 try prepare(connection)
             }
             return connection
@@ -103,6 +103,8 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// The longest time for the way of an answer.
+    private static let answerTime = Duration.seconds(10)
     /// The time between two attempts to connect, in seconds.
     private static let pauseBeforeConnecting = 0.05
 
