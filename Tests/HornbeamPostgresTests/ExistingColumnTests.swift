@@ -163,5 +163,31 @@ import Testing
         try PostgresServer.sql("ALTER TABLE \"\(schema)\".notes ALTER text TYPE text COLLATE \"und-x-icu\"")
         try PostgresServer.container(schema, model).close()
     }
+
+    @Test("a column of versions is added again after it was dropped")
+    func versionsAreAddedAgain() throws {
+        let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text);")
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        for _ in 0 ..< 2 {
+            try PostgresServer.container(.postgres(PostgresServer.connection ?? "", schema: schema, altersExistingTables: true), model).close()
+            // The function stays.
+            try PostgresServer.sql("SET search_path TO \"\(schema)\"; DROP TRIGGER _hornbeam_version ON notes; ALTER TABLE notes DROP COLUMN _version")
+        }
+    }
+
+    @Test("texts of other programs with U+0001 are read as they are", arguments: ["\u{1}", "\u{1}A", "a\u{1}é", "\u{1}\u{3}\u{1}"])
+    func controlCharacters(text: String) throws {
+        let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text, _version bigint NOT NULL DEFAULT 1);")
+        let digits = text.utf8.map { String(format: "%02x", $0) }.joined()
+        try PostgresServer.sql("INSERT INTO \"\(schema)\".notes (text) VALUES (convert_from('\\x\(digits)', 'UTF8'))")
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        let container = try PostgresServer.container(schema, model)
+        #expect(try container.newContext().all("Note", by: "text").map { try $0.value(forKey: "text") } == [.string(text)])
+        try container.close()
+    }
 }
 #endif

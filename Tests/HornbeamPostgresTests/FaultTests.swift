@@ -204,5 +204,19 @@ import Testing
         #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "71")
         try container.close()
     }
+
+    @Test(
+        "a row that no store writes is an error of the fetch",
+        arguments: ["281474976710656, 'Tag', 1", "9223372036854775807, 'Tag', 1", "0, 'Tag', 1", "-1, 'Tag', 1", "5, 'Tag', 0", "5, 'Other', 1"])
+    func impossibleRows(row: String) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        try PostgresServer.sql("INSERT INTO \"\(schema)\".\"Tag\" (_id, _entity, _version, label) VALUES (\(row), 'x')")
+        let error = hornbeamError { _ = try container.newContext().all("Tag", by: "label") }
+        #expect([.storeOperationFailed, .unknownEntity].contains(error?.code), "\(error?.message ?? "")")
+        try PostgresServer.sql("DELETE FROM \"\(schema)\".\"Tag\"")
+        #expect(try container.newContext().all("Tag", by: "label").isEmpty)
+        try container.close()
+    }
 }
 #endif

@@ -16,42 +16,43 @@ import Testing
         }
     }
 
-    /// The rows of the last table wait for a lock when the connection ends.
+    /// The rows of the last table wait for a lock when the session is ended.
     @Test(
-        "a save with several statements for one table is one transaction: killed before its end it writes nothing, and repeated it writes all",
+        "a save with several statements for one table is one transaction: ended before its COMMIT it writes nothing, and repeated it writes all once",
         .timeLimit(.minutes(20)))
-    func severalStatements() throws {
+    func severalStatements() async throws {
         let (schema, application) = (PostgresServer.freshSchema(), "large" + UUID().uuidString.prefix(8))
-        let proxy = try SocketProxy(server: PostgresServer.folder)
-        let container = try PostgresServer.container(
-            .postgres(
-                "host=\(proxy.folder) user=hornbeam dbname=postgres application_name=\(application)", schema: schema, connectionsMax: 2,
-                connectionTimeout: .seconds(3)), Self.model())
-        let context = container.newContext()
-        let text = String(repeating: "x", count: 9 << 20)
-        for number in 0 ..< 8 { try context.make("Page", ["number": .int(Int64(number)), "text": .string(text)]) }
-        let zone = try context.make("Zone", ["name": "z"])
-        try context.obtainPermanentIDs(for: [zone])
+        let container = try PostgresServer.container(PostgresServer.description(schema, application: application, connectionTimeout: .seconds(120)), Self.model())
         let lock = try PostgresServer.locking("Zone", in: schema)
         defer { lock.terminate() }
-        let blocked = "application_name = '\(application)' AND wait_event_type = 'Lock'"
-        Thread.detachNewThread {
-            do {
-                while try PostgresServer.sql("SELECT count(*) FROM pg_stat_activity WHERE \(blocked)") == "0" { usleep(5_000) }
-                proxy.setAway(.closed)
-                try PostgresServer.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(blocked)")
-            } catch { Issue.record(error) }
+        let (count, size) = (10, 8 << 20)
+        let saving = Task {
+            try await container.performBackgroundTask { context in
+                let text = String(repeating: "x", count: size)
+                for number in 0 ..< count { try context.make("Page", ["number": .int(Int64(number)), "text": .string(text)]) }
+                try context.make("Zone", ["name": "z"])
+                try context.save()
+            }
         }
-        let error = hornbeamError { try context.save() }
-        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
-        lock.terminate()
+        /// The session that waits for the lock, when it is another one.
+        func blocked(except before: String = "") async throws -> String {
+            while true {
+                let found = try PostgresServer.sql(
+                    "SELECT max(pid) FROM pg_stat_activity WHERE application_name = '\(application)' AND wait_event_type = 'Lock'")
+                if !found.isEmpty, found != before { return found }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        let first = try await blocked()
+        try PostgresServer.sql("SELECT pg_terminate_backend(\(first))")
+        _ = try await blocked(except: first)
         #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"Page\"") == "0")
-        proxy.setAway(nil)
-        try context.save()
+        lock.terminate()
+        _ = try await saving.value
         // The rows have one transaction, and two commands of it.
         let found = try PostgresServer.sql(
             "SELECT count(*), sum(length(text)), count(DISTINCT xmin::text), count(DISTINCT cmin::text) FROM \"\(schema)\".\"Page\"")
-        #expect(found == "8|\(8 * (9 << 20))|1|2")
+        #expect(found == "\(count)|\(count * size)|1|2")
         try container.close()
     }
 }

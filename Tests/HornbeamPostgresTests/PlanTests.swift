@@ -97,27 +97,22 @@ import Testing
     }
 
     /// libpq refused the statement, and the connection counted as lost.
-    @Test("a condition with more constants than a statement has parameters, or with more levels than the server parses, is decided here")
-    func hugeConditions() throws {
+    @Test("a condition with more constants than a statement has parameters is decided here")
+    func longConditions() throws {
         let schema = PostgresServer.freshSchema()
         let container = try PostgresServer.container(schema)
         let context = container.newContext()
         let author = try context.make("Author", ["name": "a", "born": 69_999])
         try context.make("Author", ["name": "b", "born": 70_000])
         try context.save()
-        func equal(_ key: String, _ value: PropertyValue) -> FetchPredicate.Node {
-            .comparison(.init(.keyPath(.evaluatedObject, [.name(key)]), .equal, .constant(value), options: []))
+        let tests = (0 ..< 70_000).map { number in
+            FetchPredicate.Node.comparison(.init(.keyPath(.evaluatedObject, [.name("born")]), .equal, .constant(.int(number)), options: []))
         }
-        let wide = FetchPredicate.Node.or((0 ..< 70_000).map { equal("born", .int($0)) })
-        var deep = equal("born", 69_999)
-        for number in 0 ..< 1_000 { deep = .and([.or([equal("born", .int(Int64(number))), deep]), .not(equal("name", "b"))]) }
-        for node in [wide, deep] {
-            let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: FetchPredicate(node: node))
-            let reader = try PostgresServer.container(schema).newContext()
-            #expect(try reader.fetch(request).map(\.objectID) == [author.objectID])
-            #expect(try reader.count(request) == 1)
-            #expect(try reader.explain(request).contains("more rows by the server"))
-        }
+        let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: FetchPredicate(node: .or(tests)))
+        let reader = try PostgresServer.container(schema).newContext()
+        #expect(try reader.fetch(request).map(\.objectID) == [author.objectID])
+        #expect(try reader.count(request) == 1)
+        #expect(try reader.explain(request).contains("more rows by the server"))
         try container.close()
     }
 

@@ -76,7 +76,8 @@ import Testing
         #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"text\" WHERE name IS NULL") == "1")
         #expect(try PostgresServer.sql("SELECT extract(epoch FROM min(seen)) FROM \"\(schema)\".events") == "978307201.000001")
         let reader = try PostgresServer.container(description(role, schema), Self.model())
-        let found = try reader.newContext().all("text", by: "id")
+        let reading = reader.newContext()
+        let found = try reading.all("text", by: "id")
         for (object, values) in zip(found, Self.values) {
             for attribute in object.entity.attributes {
                 #expect(try object.value(forKey: attribute.name) == values[attribute.name] ?? .null, "\(attribute.name)")
@@ -86,7 +87,7 @@ import Testing
             var request = FetchRequest<ManagedObject>(entityName: "text")
             request.predicate = FetchPredicate(
                 node: .comparison(.init(.keyPath(.evaluatedObject, [.name(name)]), .equal, .constant(value), options: [])))
-            #expect(try reader.newContext().fetch(request).map(\.objectID) == [found[1].objectID], "\(name)")
+            #expect(try reading.fetch(request).map(\.objectID) == [found[1].objectID], "\(name)")
         }
         var update = BatchUpdateRequest(entityName: "text", predicate: try FetchPredicate(format: "name == nil"))
         update.set("ratio", to: .double(0.3))

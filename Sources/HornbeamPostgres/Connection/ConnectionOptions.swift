@@ -17,8 +17,8 @@ struct ConnectionOptions: Sendable {
     /// Sets the time limit of the statements of a connection. The server ends a statement at its limit; if its answer does not arrive either, the connection
     /// counts as lost.
     func limitStatements(_ connection: Connection) throws(PostgresError) {
+        connection.answerLimit = statementTimeout.map { $0 + connectionTimeout }
         guard let statementTimeout else { return }
-        connection.answerLimit = statementTimeout + connectionTimeout
         try connection.execute(Statement("SET statement_timeout TO \(Self.milliseconds(statementTimeout))"))
     }
 

@@ -85,7 +85,11 @@ final class ConnectionPool: Sendable {
         do {
             let connection = try Connection(options.parameters, until: deadline)
             connection.cancellationLimit = options.connectionTimeout
-            try prepare?(connection)
+            if let prepare {
+                // The server waits as long as `connectionTimeout` for a migration. Then the limit of statements is set.
+                connection.answerLimit = options.connectionTimeout + Self.answerTime
+                try prepare(connection)
+            }
             return connection
         } catch {
             uncount(isHeld: isHeld)
@@ -99,6 +103,8 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// The longest time for the way of an answer.
+    private static let answerTime = Duration.seconds(10)
     /// The time between two attempts to connect, in seconds.
     private static let pauseBeforeConnecting = 0.05
 

@@ -8,10 +8,8 @@ struct QueryTranslator {
     private let excluded: Set<UInt64>
     private let layout: StoreLayout
     private var condition: ConditionTranslator
-    /// The condition of the request; one that only Hornbeam evaluates if it has more levels than the server can parse.
+    /// The condition of the request.
     private let wanted: StoreCondition
-    /// The server's parser fails at some thousand levels.
-    private static let levelsMax = 256
 
     init(_ request: FetchDescription, _ entity: EntityDescription, excluding: Set<UInt64>, _ layout: StoreLayout) {
         self.request = request
@@ -19,7 +17,7 @@ struct QueryTranslator {
         excluded = excluding
         self.layout = layout
         condition = ConditionTranslator(layout, entity)
-        wanted = (request.predicate?.node.height ?? 0) > Self.levelsMax ? .other : StoreCondition(request.predicate)
+        wanted = StoreCondition(request.predicate)
     }
 
     /// The statement that reads the results in their order; nil if SQL cannot find exactly these.

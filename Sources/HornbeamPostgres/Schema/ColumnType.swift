@@ -54,7 +54,7 @@ enum ColumnValue {
     /// - Throws: `storeOperationFailed` for a text that is no value of the type.
     static func value(of text: String?, _ type: AttributeType) throws -> PropertyValue {
         guard let text else { return .null }
-        if let value = try known(text, type) { return value }
+        if let value = known(text, type) { return value }
         throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
     }
 
@@ -82,7 +82,7 @@ enum ColumnValue {
         }
     }
 
-    private static func known(_ text: String, _ type: AttributeType) throws -> PropertyValue? {
+    private static func known(_ text: String, _ type: AttributeType) -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }
         case .decimal: text == "NaN" ? .decimal(.nan) : Decimal(string: text, locale: nil).map { .decimal($0) }
@@ -95,7 +95,7 @@ enum ColumnValue {
         case .uuid: UUID(uuidString: text).map { .uuid($0) }
         case .uri: URL(string: unescaped(text)).map { .uri($0) }
         case .objectID: URL(string: unescaped(text)).flatMap(ManagedObjectID.init(uriRepresentation:)).map { .objectID($0) }
-        case .composite: try JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
+        case .composite: try? JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
         case .undefined: nil
         }
     }
@@ -181,7 +181,8 @@ enum ColumnValue {
         var isEscape = false
         for byte in text.utf8 {
             if isEscape {
-                bytes.append(byte - 1)
+                // Other programs can have written U+0001 alone.
+                bytes += byte == 1 || byte == 2 ? [byte - 1] : [1, byte]
                 isEscape = false
             } else if byte == 1 {
                 isEscape = true
@@ -189,6 +190,7 @@ enum ColumnValue {
                 bytes.append(byte)
             }
         }
+        if isEscape { bytes.append(1) }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -168,7 +168,7 @@ struct MappedTables {
             let statements = [
                 "ALTER TABLE \(table.name) ADD COLUMN \(table.version) bigint NOT NULL DEFAULT 1",
                 """
-                CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $function$ BEGIN
+                CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $function$ BEGIN
                     IF NEW.\(table.version) = OLD.\(table.version) THEN NEW.\(table.version) := OLD.\(table.version) + 1; END IF;
                     RETURN NEW;
                 END $function$

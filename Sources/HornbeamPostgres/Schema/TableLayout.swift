@@ -85,6 +85,8 @@ final class TableLayout: Sendable {
             for property in entity.properties where !property.isTransient && !property.isDerived {
                 if property.isToMany {
                     if !lists.contains(where: { $0 === property }), JoinTable.isListed(property) { lists.append(property) }
+                    // Also the name of the column with the order.
+                    if property.isOrdered { _ = try Self.identifier(property.name + ".order") }
                     continue
                 }
                 if places2[property] == nil {

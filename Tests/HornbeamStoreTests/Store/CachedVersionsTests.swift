@@ -14,7 +14,7 @@ import Testing
             let key = keys[Int.random(in: 0 ..< keys.count, using: &random)]
             switch Int.random(in: 0 ..< 5, using: &random) {
             case 0, 1:
-                let version = [0, 1, UInt64(step), 1 << 62 - 1].randomElement(using: &random)!
+                let version = [0 as UInt64, 1, UInt64(step), 1 << 62 - 1].randomElement(using: &random)!
                 let lacksEntries = Bool.random(using: &random)
                 versions.set(key, version, lacksEntries: lacksEntries)
                 expected[key] = (version, lacksEntries)
