@@ -84,6 +84,23 @@ struct MemberTests {
         #expect(try library.row(ada) == nil)
     }
 
+    @Test("a to-one to an abstract entity without subentities is null, whatever its cell contains")
+    func destinationWithoutObjects() throws {
+        let model = try ManagedObjectModel {
+            Entity("Owner") { ToOne("target", to: "Ghost") }
+            Entity("Ghost", abstract: true) {}
+        }
+        let library = try Library(model: model)
+        let owner = try library.insert("Owner")
+        let table = library.store.schema.table(library.entity("Owner"))
+        let transaction = try library.store.engine.begin()
+        try withUnsafeBytes(of: UInt64(7)) {
+            try transaction.patch(table.column(library.property("target", of: "Owner")).column, of: [owner.key], values: $0, in: table.tree)
+        }
+        _ = try transaction.commit()
+        #expect(try library.value(owner, "target") == .null)
+    }
+
     @Test("REL-5: new members are at the end of an ordered relationship, which can have any order")
     func orderedRelationship() throws {
         let shelf = try library.insert("Shelf")
