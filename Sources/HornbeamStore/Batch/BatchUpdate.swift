@@ -126,7 +126,7 @@ struct BatchUpdateExecution {
         let isComputed = writers.contains { $0.constant == nil }
         try context.run { () throws(EngineError) in
             try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
-                versions.append(row.load(EntityTable.versionColumn, as: UInt32.self) &+ 1)
+                versions.append(EntityTable.version(after: row.load(EntityTable.versionColumn, as: UInt32.self)))
                 guard isComputed else { return true }
                 do {
                     for index in writers.indices { try writers[index].take(row, keys[position], base, table) }

@@ -186,7 +186,8 @@ extension StoredColumn {
     func reference(in row: RowView, schema: Schema) -> ObjectReference? {
         if row.isNull(column) { return nil }
         let key = row.load(column, as: UInt64.self)
-        if entityColumn < 0 { return ObjectReference(entityIndex: destination, key: key) }
+        // A damaged row can have a key although no entity can be the destination.
+        if entityColumn < 0 { return destination < 0 ? nil : ObjectReference(entityIndex: destination, key: key) }
         guard let index = schema.entityIndex(number: row.load(entityColumn, as: UInt32.self)) else { return nil }
         return ObjectReference(entityIndex: index, key: key)
     }

@@ -121,7 +121,7 @@ struct UpdateValues {
     init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
         self.table = table
         self.key = key
-        nextVersion = version + 1
+        nextVersion = EntityTable.version(after: version)
         self.mask = mask
         self.values = values
     }
@@ -129,7 +129,7 @@ struct UpdateValues {
     init(_ update: ChangeSet.Update, table: EntityTable, keepsVersion: Bool = false) throws {
         self.table = table
         key = update.key
-        nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
+        nextVersion = keepsVersion ? update.expectedVersion : EntityTable.version(after: update.expectedVersion)
         mask = PropertyMask(update.values.map(\.0.index))
         values = try table.converted(update.values)
     }

@@ -108,7 +108,7 @@ private struct RowDifference {
             let changed = values.filter { present.values[$0.0.index] != $0.1 }
             if withoutEntries.contains(row.object.key) {
                 var insert = ChangeSet.Insert(entity: entity, key: row.object.key, values: values)
-                insert.cachedVersion = changed.isEmpty ? present.version : present.version + 1
+                insert.cachedVersion = changed.isEmpty ? present.version : EntityTable.version(after: present.version)
                 changes.inserts.append(insert)
             }
             if !changed.isEmpty {
