@@ -227,10 +227,11 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     }
 
     public func close() throws {
-        let listeners = state.withLock { state in
+        let (listeners, isOpen) = state.withLock { state in
             defer { (state.listeners, state.layout) = ([], nil) }
-            return state.listeners
+            return (state.listeners, state.layout != nil)
         }
+        guard isOpen else { return }
         for listener in listeners { listener.stop() }
         throttle.setListening(false)
         pool.close()

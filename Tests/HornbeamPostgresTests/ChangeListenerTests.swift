@@ -106,6 +106,34 @@ import Testing
         try container.close()
     }
 
+    /// Each read was after a notification, and only the others deleted.
+    @Test("saves older than a week are deleted also while several processes save without a pause", .timeLimit(.minutes(20)))
+    func retentionWithoutPauses() throws {
+        let schema = PostgresServer.freshSchema()
+        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
+        // More than one deletion deletes.
+        try PostgresServer.run(
+            """
+            INSERT INTO "\(schema)"._hornbeam_saves (token, source, transaction, saved_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), '3'::xid8, now() - interval '8 days' FROM generate_series(1, 25000)
+            """)
+        let old = "SELECT count(*) FROM \"\(schema)\"._hornbeam_saves WHERE saved_at < now() - interval '1 day'"
+        DispatchQueue.concurrentPerform(iterations: 2) { number in
+            do {
+                let context = containers[number].newContext()
+                let end = Date() + 60
+                while try PostgresServer.sql(old) != "0", Date() < end {
+                    for _ in 0 ..< 50 {
+                        try context.make("Tag", ["label": "t"])
+                        try context.save()
+                    }
+                }
+            } catch { Issue.record(error) }
+        }
+        #expect(try PostgresServer.sql(old) == "0")
+        for container in containers { try container.close() }
+    }
+
     @Test(
         "PSC-22: a process that was away for longer than saves are kept has old values until it fetches their objects, and receives later saves",
         .timeLimit(.minutes(20)))

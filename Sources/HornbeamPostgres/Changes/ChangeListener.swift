@@ -38,8 +38,9 @@ final class ChangeListener: Sendable {
     private static let pauseFactor = 10.0
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
-    /// The reads without a notification between two deletions of old saves: ten minutes.
-    private static let readsBetweenDeletions = 300
+    /// The time between two deletions of old saves, and while there are more of them.
+    private static let deletionInterval = Duration.seconds(600)
+    private static let shortDeletionInterval = Duration.seconds(1)
 
     init(
         _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ throttle: NotificationThrottle, _ unknown: UnknownSaves,
@@ -106,7 +107,7 @@ final class ChangeListener: Sendable {
         var connection: Connection? = first
         var reader = start
         var pauses = 0
-        var reads = 0
+        var nextDeletion = ContinuousClock.now
         var pauseAfterRead = Self.pauseAfterRead
         while !state.withLock({ $0.isStopped }) {
             do {
@@ -128,14 +129,13 @@ final class ChangeListener: Sendable {
                 unknown.remove(known)
                 (reader, pauses) = (next, 0)
                 pauseAfterRead = min(max(Self.pauseAfterRead, Self.pauseFactor * ((ContinuousClock.now - start) / .seconds(1))), Self.longestPauseAfterRead)
-                if isNotified {
-                    // Further saves are then read together.
-                    Thread.sleep(forTimeInterval: pauseAfterRead)
-                    continue
+                if start >= nextDeletion {
+                    // A role that may only read cannot delete. An error of the connection is found by the next read.
+                    let isComplete = (try? next.deleteOld(open)) ?? true
+                    nextDeletion = .now + (isComplete ? Self.deletionInterval : Self.shortDeletionInterval)
                 }
-                // A role that may only read cannot delete. An error of the connection is found by the next read.
-                if reads % Self.readsBetweenDeletions == 0 { try? next.deleteOld(open) }
-                reads += 1
+                // Further saves are then read together.
+                if isNotified { Thread.sleep(forTimeInterval: pauseAfterRead) }
             } catch {
                 connection = nil
                 if !state.withLock({ $0.isStopped }) { Thread.sleep(forTimeInterval: Self.pauseBetweenConnections) }
@@ -206,15 +206,20 @@ struct SaveReader: Sendable {
         return changes
     }
 
+    /// The largest number of saves that one call deletes.
+    private static let deletedMax = 10_000
+
     /// Deletes some of the oldest saves if they are older than a week. In that time a process can find out whether a save was written, and read
-    /// the saves that it has missed.
-    func deleteOld(_ connection: Connection) throws(PostgresError) {
-        try connection.execute(
+    /// the saves that it has missed. Returns false if there can be more of them.
+    func deleteOld(_ connection: Connection) throws(PostgresError) -> Bool {
+        let deleted = try connection.execute(
             Statement(
                 """
-                DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
-                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT 10000) AS s WHERE saved_at < now() - interval '7 days')
+                WITH old AS (DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
+                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT \(Self.deletedMax)) AS s \
+                WHERE saved_at < now() - interval '7 days') RETURNING 1) SELECT count(*) FROM old
                 """))
+        return deleted.value != String(Self.deletedMax)
     }
 }
 #endif
