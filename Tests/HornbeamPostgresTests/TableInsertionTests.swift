@@ -76,6 +76,21 @@ import Testing
         #expect(Set(found.map(\.sql)).count == 1)
     }
 
+    @Test("a statement has a limited number of rows, but all rows of an existing table, which can refer to one another", arguments: [false, true])
+    func rowLimit(isMapped: Bool) throws {
+        let model = try ManagedObjectModel {
+            Entity("Item", userInfo: isMapped ? ["postgres.table": "items"] : [:]) { Attribute("label", .string, optional: true) }
+        }
+        let layout = try StoreLayout(model, schema: "s")
+        var changes = CustomStoreChanges()
+        changes.inserted = (1 ... 501 as ClosedRange<UInt64>).map { CustomStoreRow(CustomStoreKey("Item", $0), values: ["label": "l"]) }
+        var found: [Statement] = []
+        try SaveStatements(changes, layout).forEachWrite { found.append($0) }
+        let counts = found.map { $0.parameters[0]?.split(separator: ",").count }
+        #expect(counts == (isMapped ? [501] : [250, 250, 1]))
+        #expect(Set(found.map(\.sql)).count == 1)
+    }
+
     @Test("values of all types are elements of arrays as their columns store them")
     func values() throws {
         let types: [(AttributeType, [PropertyValue], String)] = [

@@ -2,6 +2,8 @@
 internal import HornbeamModel
 
 /// The insertion of new rows into a table, as statements with the same text and a limited size. A statement has one array for each column.
+///
+/// A statement is made when the one before was sent: the server executes it meanwhile.
 struct TableInsertion {
     /// A column of an entity, in which at least one row has a value.
     private struct Cell {
@@ -28,12 +30,18 @@ struct TableInsertion {
     private var arrays: [ArrayText]
     private let hasNames: Bool
     private let bytesMax: Int
+    private let rowsMax: Int
     /// The first row that is in no statement yet.
     private var next = (part: 0, row: 0)
 
+    /// The number of rows of a statement.
+    static let rowsMax = 250
+
     /// - Parameter tables: The rows, which are not empty, of entities of the layout.
-    init(_ tables: [CustomStoreTable], into layout: TableLayout, bytesMax: Int = RowCells.bytesMax) {
+    init(_ tables: [CustomStoreTable], into layout: TableLayout, bytesMax: Int = RowCells.bytesMax, rowsMax: Int = TableInsertion.rowsMax) {
         self.bytesMax = bytesMax
+        // The foreign keys of an existing table are checked after each statement, and its rows can refer to one another.
+        self.rowsMax = layout.isMapped ? .max : rowsMax
         hasNames = layout.kind != nil && tables.count > 1
         var columns = [(name: layout.id, type: "bigint")]
         if let kind = layout.kind, hasNames { columns.append((kind, "text")) }
@@ -80,11 +88,13 @@ struct TableInsertion {
     /// The statement that inserts the next rows, at least one; nil after the last row.
     mutating func nextStatement() throws -> Statement? {
         if next.part == parts.count { return nil }
+        var count = 0
         repeat {
             try append(row: next.row, of: parts[next.part])
+            count += 1
             next.row += 1
             if next.row == parts[next.part].rows.count { next = (next.part + 1, 0) }
-        } while next.part < parts.count && byteCount < bytesMax
+        } while next.part < parts.count && count < rowsMax && byteCount < bytesMax
         return Statement(sql, arrays.indices.map { arrays[$0].take() })
     }
 
