@@ -7,12 +7,12 @@ extension Schema {
 
     /// Resolves a catalogue against its model.
     ///
-    /// - Parameter omitsFetchIndexes: True to leave the fetch indexes empty and unused.
+    /// - Parameter findsByIndexes: False to leave the fetch indexes empty, and to find no objects by the others.
     /// - Throws: `damaged` when a tree is missing or the model lacks a name.
     convenience init(
-        _ catalogue: Catalogue, model: ManagedObjectModel, omitsFetchIndexes: Bool = false, find: @escaping TreeFinder
+        _ catalogue: Catalogue, model: ManagedObjectModel, findsByIndexes: Bool = true, find: @escaping TreeFinder
     ) throws(EngineError) {
-        let resolver = SchemaResolver(catalogue: catalogue, model: model, omitsFetchIndexes: omitsFetchIndexes, find: find)
+        let resolver = SchemaResolver(catalogue: catalogue, model: model, findsByIndexes: findsByIndexes, find: find)
         let links = try resolver.links()
         try resolver.checkCompleteness(of: links)
         let indexes = try resolver.indexes()
@@ -26,7 +26,7 @@ extension Schema {
             tables.append(try resolver.table(entity, slot: slot, links: links, indexes: indexes))
             slot += 1
         }
-        self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes)
+        self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes, findsByIndexes: findsByIndexes)
     }
 
     /// Throws `damaged` unless each table in a snapshot has the columns of the catalogue. Cells are read by the positions of their columns.
@@ -47,7 +47,7 @@ extension Schema {
 private struct SchemaResolver {
     let catalogue: Catalogue
     let model: ManagedObjectModel
-    let omitsFetchIndexes: Bool
+    let findsByIndexes: Bool
     let find: Schema.TreeFinder
 
     func tree(_ name: String) throws(EngineError) -> TreeID {
@@ -122,7 +122,7 @@ private struct SchemaResolver {
 
     func indexes() throws(EngineError) -> [ValueIndex] {
         var indexes: [ValueIndex] = []
-        for stored in catalogue.indexes where stored.name == nil || !omitsFetchIndexes { indexes.append(try index(stored)) }
+        for stored in catalogue.indexes where stored.name == nil || findsByIndexes { indexes.append(try index(stored)) }
         return indexes
     }
 

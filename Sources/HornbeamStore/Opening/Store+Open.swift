@@ -52,7 +52,7 @@ extension Store {
         let snapshot = try engine.snapshot()
         // The cache of a querying store has no fetch indexes: they would cost time for each returned row, and only requests that the store cannot
         // answer use them.
-        let schema = try Schema(model.catalogue, model: model.model, omitsFetchIndexes: options.backing?.querying != nil) { snapshot.tree(named: $0) }
+        let schema = try Schema(model.catalogue, model: model.model, findsByIndexes: options.backing?.querying == nil) { snapshot.tree(named: $0) }
         try schema.checkTables(in: snapshot)
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreIdentities(identifier: identifier, model: model.model, catalogue: model.catalogue)
