@@ -106,6 +106,30 @@ import Testing
         #expect(try context.fetch(stores.authors("name == 'a1'")) == [found[0]])
     }
 
+    @Test("CST-3: a relationship is read again if rows of an answer were cached as a table and the others were refused")
+    func refusedRowsBesideTables() throws {
+        let store = try storeWithBooks(2)
+        let container = try stores.container(store)
+        let context = container.newContext()
+        let author = try #require(context.fetch(stores.authors("born == 1900")).first)
+        #expect(try author.objectIDs(forRelationshipNamed: "works").count == 1)
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        let book = try other.insert(entityNamed: "Book")
+        try book.setValue("new", forKey: "title")
+        try book.setValue(other.fetch(stores.authors("born == 1900")).first, forKey: "author")
+        try other.save()
+        // A row with a key that no object has. It has members, so it is not part of the table.
+        store.database.change { content in
+            content.rows[0] = CustomStoreRow(CustomStoreKey("Book", 0), values: ["title": "bad"], members: ["tags": [CustomStoreKey("Tag", 1000)]])
+        }
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        #expect(hornbeamError { _ = try context.fetch(books) }?.code == .storeOperationFailed)
+        store.database.change { $0.rows[0] = nil }
+        let same = try container.newContext().existingObject(with: author.objectID)
+        #expect(try same.objectIDs(forRelationshipNamed: "works").contains(book.objectID))
+        #expect(try author.objectIDs(forRelationshipNamed: "works").contains(book.objectID))
+    }
+
     /// A store with two authors, whose rows have members, and books of both in turn, whose rows are in tables.
     private func storeWithBooks(_ count: Int) throws -> AnsweringStore {
         let store = try stores.storeWithAuthors(2, answersTables: true)
