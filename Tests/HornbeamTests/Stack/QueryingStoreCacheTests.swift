@@ -120,6 +120,26 @@ import Testing
         #expect(try stores.births(context.fetch(request)) == (1900 ..< 1910 as Range<Int64>).filter { $0 != 1905 }.map { .int($0) })
     }
 
+    @Test("CST-3: a fetch that is decided here reads no members that another process deleted", arguments: [false, true])
+    func deletedMembers(readsRelationships: Bool) throws {
+        let store = try storeWithBooks(4)
+        let context = try stores.container(store).newContext()
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        #expect(try context.fetch(books).count == 4)
+        if readsRelationships {
+            for author in try context.fetch(stores.authors()) { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 2) }
+        }
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        other.delete(try #require(other.fetch(books).dropFirst().first))
+        try other.save()
+        #expect(try stores.births(context.fetch(stores.authors("ANY works.title MATCHES 'b1'"))) == [])
+        #expect(try stores.births(context.fetch(stores.authors("ANY works.title MATCHES 'b[13]'"))) == [1901])
+        #expect(try stores.births(context.fetch(stores.authors("works.@count == 1"))) == [1901])
+        var counts = FetchRequest<[String: PropertyValue]>(entityName: "Author", sortedBy: [FetchSort("born")])
+        counts.propertiesToFetch = try [.expression("n", "SUBQUERY(works, $w, $w.title == 'b1').@count")]
+        #expect(try context.fetch(counts) == [["n": 0], ["n": 0]])
+    }
+
     @Test("CST-3: a relationship is read again if rows of an answer were cached as a table and the others were refused")
     func refusedRowsBesideTables() throws {
         let store = try storeWithBooks(2)
