@@ -140,9 +140,22 @@ extension Store {
         return found.sorted { $0.key < $1.key }
     }
 
+    /// Caches the rows that a request reads. Returns their objects.
+    func loadRows(readBy request: FetchDescription, of entity: EntityDescription, from backing: StoreBacking) throws -> Set<ObjectReference> {
+        let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
+            try updateCache(rows)
+            return try Set(references(rows.map(\.object)))
+        }
+        let former = isQuerying ? try formerMembers(readBy: request, of: entity, given) : []
+        if !former.isEmpty { try reload(former) }
+        return given
+    }
+
     /// The cached members that a request reads, and that the store has not returned with the given objects: other processes have deleted them or given them to
     /// other objects.
-    func formerMembers(readBy fetch: ValidatedFetch, _ given: Set<ObjectReference>) throws -> [ObjectReference] {
+    private func formerMembers(
+        readBy request: FetchDescription, of entity: EntityDescription, _ given: Set<ObjectReference>
+    ) throws -> [ObjectReference] {
         let snapshot = try snapshot()
         var former: Set<ObjectReference> = []
         func follow(_ name: String, from objects: Set<ObjectReference>) throws -> Set<ObjectReference> {
@@ -162,8 +175,8 @@ extension Store {
             }
             return found.intersection(given)
         }
-        if let paths = fetch.request.relatedPaths(in: fetch.entity) {
-            let entity = model.entities[fetch.entity.index]
+        if let paths = request.relatedPaths(in: entity) {
+            let entity = model.entities[entity.index]
             let start: Set<ObjectReference> = paths.isEmpty ? [] : given.filter { model.entities[Int($0.entityIndex)].isKind(of: entity) }
             for path in paths {
                 var level = start

@@ -196,13 +196,8 @@ extension Store {
         guard let backing, isIncremental else { return [] }
         let request = isQuerying ? fetch.request.withoutWindow : fetch.request
         return try backing.readingOneState {
-            let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
-                try updateCache(rows)
-                return try Set(references(rows.map(\.object)))
-            }
+            let given = try loadRows(readBy: request, of: fetch.entity, from: backing)
             guard request.window.isWhole else { return [] }
-            let former = isQuerying ? try formerMembers(readBy: fetch, given) : []
-            if !former.isEmpty { try reload(former) }
             let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0) }
             if !doubtful.isEmpty { try reload(doubtful) }
             return isQuerying ? Set(doubtful.map(\.key)) : []

@@ -140,6 +140,20 @@ import Testing
         #expect(try context.fetch(counts) == [["n": 0], ["n": 0]])
     }
 
+    @Test("CST-3, BAT-2: a batch update that is executed here reads no members that another process deleted")
+    func deletedMembersInBatches() throws {
+        let store = try storeWithBooks(4)
+        let context = try stores.container(store).newContext()
+        for author in try context.fetch(stores.authors()) { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 2) }
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        other.delete(try #require(other.fetch(FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])).dropFirst().first))
+        try other.save()
+        var update = BatchUpdateRequest(entityName: "Author")
+        update.propertiesToUpdate["born"] = try FetchExpression(format: "works.@count")
+        try context.execute(update)
+        #expect(try stores.births(context.fetch(stores.authors())) == [1, 2])
+    }
+
     @Test("CST-3: a relationship is read again if rows of an answer were cached as a table and the others were refused")
     func refusedRowsBesideTables() throws {
         let store = try storeWithBooks(2)
