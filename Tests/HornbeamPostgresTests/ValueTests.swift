@@ -27,7 +27,7 @@ import Testing
     // MARK: Values
 
     private static let doubles: [Double] = [
-        -.infinity, -.greatestFiniteMagnitude, -0x1p63, -9_007_199_254_740_993, -0.5, -.leastNonzeroMagnitude, -0.0, 0, .leastNonzeroMagnitude, 0.1,
+        -.infinity, -.greatestFiniteMagnitude, -0x1p63, -9_007_199_254_740_992, -0.5, -.leastNonzeroMagnitude, -0.0, 0, .leastNonzeroMagnitude, 0.1,
         0.30000000000000004, 1, 9_007_199_254_740_992, 0x1p63, .infinity, .nan,
     ]
     private static let decimals = [

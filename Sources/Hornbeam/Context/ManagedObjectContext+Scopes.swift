@@ -50,9 +50,9 @@ extension ManagedObjectContext {
 
     // MARK: The store of an ID
 
-    /// The slot of an ID's store; nil for temporary IDs, and if the store is not open.
+    /// The slot of an ID's store; nil for temporary IDs, for IDs whose number no store assigns, and if the store is not open.
     func slot(of id: ManagedObjectID) -> StoreSlot? {
-        guard let identifier = id.storeIdentifier else { return nil }
+        guard let identifier = id.storeIdentifier, StoreSlot.isLocal(id.reference) else { return nil }
         if let slot = stack.slot(of: identifier) { return slot }
         guard let snapshot, parent == nil, snapshot.stack !== persistentStoreCoordinator.stack else { return nil }
         // The store may have been added after this context switched to its snapshot.

@@ -90,7 +90,7 @@ public final class EntityScope {
     /// The context for reading: the living one, or a detached read-only one with its last snapshot.
     ///
     /// The optimiser may release a context after its last use in a function, although the function still reads
-    /// its objects. So reading works without the context, and only changes require it (`noteChange`).
+    /// its objects. So reading works without the context, and only changes require it (`recordChange`).
     var context: ManagedObjectContext {
         if let livingContext = unsafe livingContext { return livingContext }
         if let detachedReader { return detachedReader }

@@ -25,6 +25,17 @@ extension WriteTransaction {
         return batch.leafCount * pageSize
     }
 
+    /// Puts new rows in one epoch. Returns false if one of the keys exists already; the caller must then abort the transaction.
+    package func put(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in table: TreeID) throws(EngineError) -> Bool {
+        let editor = try tableEditor(table)
+        let room = editor.layouts!.variableBytesMax(pageSize: pageSize)
+        guard deferred.isOver, rows.allSatisfy({ $0.variableBytes <= room && editor.layouts!.hasCurrentLayout($0) }) else {
+            for (row, key) in zip(rows, keys) where try !put(row, key: key, in: table) { return false }
+            return true
+        }
+        return try putPlain(rows, keys, in: editor)
+    }
+
     /// Records no redo from now on, since the transaction will be big: its commit writes the pages.
     package func commitByPages() { redo.abandon() }
 

@@ -318,6 +318,20 @@ package final class WriteTransaction {
         return isNew
     }
 
+    /// Puts new rows whose values fit in a leaf. False if one of the keys exists already.
+    func putPlain(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in editor: TreeEditor) throws(EngineError) -> Bool {
+        try writeLeavesEarly()
+        let areNew = try mutate { () throws(EngineError) in
+            for (row, key) in zip(rows, keys) {
+                guard try editor.put(key: key, row) else { return false }
+                redo.putRow(editor.id, key, row)
+            }
+            return true
+        }
+        abandonRedoOfBigTransaction()
+        return areNew
+    }
+
     func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {
         let editor = try self.table(editing: table)
         let layout = editor.layouts!.all[editor.layouts!.all.count - 1]
@@ -461,7 +475,7 @@ package final class WriteTransaction {
         try commit(durability, published: published, isUpkeep: false)
     }
 
-    /// The same with callbacks during the commit.
+    /// Commits the changes as the next version, and calls `steps` during the commit.
     package func commit(
         _ durability: Durability, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber {

@@ -83,8 +83,8 @@ internal import HornbeamModel
         if beginning != nil { return try execute(all: [statement])[0] }
         try readRest()
         try requireUncancelled()
-        let use = PreparedUse(statement: statement, use: prepared.use(statement))
-        if case .prepare(let name, let removed) = use.use {
+        let use = prepared.use(statement)
+        if case .prepare(let name, let removed) = use {
             if let removed {
                 guard sendRemoval(removed) else { throw failure() }
                 do { _ = try next() } catch {
@@ -98,7 +98,7 @@ internal import HornbeamModel
                 throw error
             }
         }
-        guard sendExecution(use) else { throw failure() }
+        guard sendExecution(statement, use) else { throw failure() }
         return try next()
     }
 
@@ -118,6 +118,33 @@ internal import HornbeamModel
         return Array(results.dropFirst(first.count))
     }
 
+    /// Makes statements and passes each of them to the closure.
+    typealias StatementMaker = (_ send: (Statement) throws -> Void) throws -> Void
+
+    /// Executes statements like `execute(all:then:)`, while they are made: the server begins with large ones at once.
+    ///
+    /// If the closure throws, the statements before it are executed, the trailing ones are not, and the transaction stays open. The caller then rolls it back.
+    func execute(then trailing: [Statement] = [], _ make: StatementMaker) throws {
+        try readRest()
+        try requireUncancelled()
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw failure() }
+        var uses: [PreparedUse] = []
+        var interruption: (any Error)?
+        do {
+            try make { statement in
+                uses.append(try send(statement))
+                if statement.isLarge { try flush() }
+            }
+        } catch {
+            guard isUsable else { throw error }
+            interruption = error
+        }
+        try sync()
+        unread = trailing.isEmpty || interruption != nil ? [] : try send(trailing)
+        do { _ = try results(of: uses) } catch { throw interruption ?? error }
+        if let interruption { throw interruption }
+    }
+
     /// Sends statements, and does not wait for their results.
     func send(trailing statements: [Statement]) throws(PostgresError) {
         try readRest()
@@ -127,26 +154,41 @@ internal import HornbeamModel
 
     /// Sends a group of statements with a sync. The server leaves out the rest of a group after an error.
     private func send(_ statements: [Statement]) throws(PostgresError) -> [PreparedUse] {
-        let uses = statements.map { PreparedUse(statement: $0, use: prepared.use($0)) }
-        for use in uses {
-            if case .prepare(let name, let removed) = use.use {
-                if let removed, !sendRemoval(removed) { throw failure() }
-                guard unsafe PQsendPrepare(handle, name, use.statement.sql, 0, nil) == 1 else { throw failure() }
-            }
-            guard sendExecution(use) else { throw failure() }
-        }
-        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
+        var uses: [PreparedUse] = []
+        for statement in statements { uses.append(try send(statement)) }
+        try sync()
         return uses
+    }
+
+    /// Sends a statement of a group. Returns its use, without the values.
+    private func send(_ statement: Statement) throws(PostgresError) -> PreparedUse {
+        let use = prepared.use(statement)
+        if case .prepare(let name, let removed) = use {
+            if let removed, !sendRemoval(removed) { throw failure() }
+            guard unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 else { throw failure() }
+        }
+        guard sendExecution(statement, use) else { throw failure() }
+        return PreparedUse(statement: Statement(statement.sql), use: use)
+    }
+
+    private func sync() throws(PostgresError) {
+        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
+    }
+
+    /// Writes all bytes that libpq has buffered. If the socket is full, libpq reads the server's answers while it waits, so that both sides cannot wait for
+    /// each other.
+    private func flush() throws(PostgresError) {
+        guard unsafe PQflush(handle) == 0 else { throw failure() }
     }
 
     private func sendRemoval(_ name: String) -> Bool { unsafe PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 0) == 1 }
 
-    private func sendExecution(_ use: PreparedUse) -> Bool {
-        unsafe withParameters(use.statement) { values in
-            let count = Int32(use.statement.parameters.count)
-            let format: Int32 = use.statement.hasBinaryResult ? 1 : 0
-            return switch use.use {
-            case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, format)
+    private func sendExecution(_ statement: Statement, _ use: PreparedStatements.Use) -> Bool {
+        unsafe withParameters(statement) { values in
+            let count = Int32(statement.parameters.count)
+            let format: Int32 = statement.hasBinaryResult ? 1 : 0
+            return switch use {
+            case .text: unsafe PQsendQueryParams(handle, statement.sql, count, nil, values, nil, nil, format)
             case .prepare(let name, _), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, format)
             }
         } == 1

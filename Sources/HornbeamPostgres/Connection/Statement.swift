@@ -6,6 +6,9 @@ struct Statement: Sendable {
     /// True to receive the result in the server's binary form, which `QueryResult` reads for the types of `RowReader.columns` only.
     var hasBinaryResult = false
 
+    /// True for a statement that is sent before the next one is made, because the server needs some time for its values.
+    var isLarge: Bool { parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) } >= 8 << 10 }
+
     init(_ sql: String, _ parameters: [String?] = []) {
         self.sql = sql
         self.parameters = parameters

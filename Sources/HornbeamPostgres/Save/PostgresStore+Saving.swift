@@ -28,7 +28,7 @@ extension PostgresStore {
         } isSaved: { token, deadline in
             try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
-        for row in changes.inserted { try layout.rememberShard(of: row) }
+        if layout.isSharded { for row in changes.inserted { try layout.rememberShard(of: row) } }
         trimHistory()
     }
 
@@ -83,11 +83,7 @@ extension PostgresStore {
     /// transactions that notify wait for each other when they commit.
     private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
         try pool.withConnection(until: deadline) { connection in
-            let record = statements.record(token, source: source, lockMilliseconds: pool.options.lockMilliseconds)
-            var rest = [record] + statements.references + statements.writes + [Statement("COMMIT")]
-            if statements.locks.isEmpty {
-                rest.insert(Statement("BEGIN"), at: 0)
-            } else {
+            if !statements.locks.isEmpty {
                 let beginning = [Statement("BEGIN"), pool.options.lockLimit]
                 let locked = try connection.execute(all: beginning + statements.locks.map(\.statement))
                 let conflict = try statements.conflict(Array(locked.dropFirst(beginning.count))) { keys in
@@ -95,17 +91,20 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            try commit(rest, layout, connection)
+            try commit(layout, connection) { send in
+                if statements.locks.isEmpty { try send(Statement("BEGIN")) }
+                try send(statements.record(token, source: source, lockMilliseconds: pool.options.lockMilliseconds))
+                for reference in statements.references { try send(reference) }
+                try statements.forEachWrite(send)
+                try send(Statement("COMMIT"))
+            }
         }
     }
 
-    private func commit(_ statements: [Statement], _ layout: StoreLayout, _ connection: Connection) throws {
-        guard pool.options.pollInterval == nil else {
-            try connection.execute(all: statements)
-            return
-        }
+    private func commit(_ layout: StoreLayout, _ connection: Connection, _ makeStatements: Connection.StatementMaker) throws {
+        guard pool.options.pollInterval == nil else { return try connection.execute(makeStatements) }
         let notifies = throttle.begin()
-        do { try connection.execute(all: statements, then: notifies ? [layout.notification(source)] : []) } catch {
+        do { try connection.execute(then: notifies ? [layout.notification(source)] : [], makeStatements) } catch {
             if notifies { throttle.withdraw() }
             throw error
         }

@@ -96,7 +96,7 @@ enum CompositeCode {
         case .uuid:
             guard content.count == 16 else { return nil }
             return unsafe content.withUnsafeBytes { unsafe .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
-        case .uri: return URL(string: String(decoding: content, as: UTF8.self)).map { .uri($0) }
+        case .uri: return URL(stored: String(decoding: content, as: UTF8.self)).map { .uri($0) }
         case .composite: return decode(content, depth: depth + 1).map { .dictionary($0) }
         }
     }

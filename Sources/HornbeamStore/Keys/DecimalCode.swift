@@ -33,6 +33,9 @@ enum DecimalCode {
         bytes.append(0)
     }
 
+    /// The digits of the largest decimal, 2¹²⁸ − 1 with the largest exponent.
+    private static let digitsMax = 39
+
     /// Nil when the bytes do not encode a decimal.
     static func decode(_ bytes: some Collection<UInt8>) -> Decimal? {
         guard let kind = bytes.first else { return nil }
@@ -54,7 +57,17 @@ enum DecimalCode {
             text += "\((pair - 1) / 10)\((pair - 1) % 10)"
         }
         let place = (Int(plain[0]) << 8 | Int(plain[1])) - 0x8000
-        let exponent = place - 2 * (plain.count - 3)
+        var exponent = place - 2 * (plain.count - 3)
+        // The second digit of the last byte can be a filler, and zeros at the end were left out. With the filler or without the zeros, the exponent
+        // can be outside of the range from −128 to 127 that decimals have.
+        if text.last == "0" {
+            text.removeLast()
+            exponent += 1
+        }
+        while exponent > 127, text.utf8.count < digitsMax + (isNegative ? 1 : 0) {
+            text.append("0")
+            exponent -= 1
+        }
         return Decimal(string: "\(text)e\(exponent)")
     }
 }

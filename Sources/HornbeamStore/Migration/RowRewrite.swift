@@ -44,7 +44,7 @@ final class RowRewrite {
         violations.append(build.violation(code, text, step.entity, key, objects, value: value))
     }
 
-    /// Returns the recorded violations and forgets them.
+    /// Returns the recorded violations and removes them.
     func takeViolations() -> [HornbeamError] {
         defer { violations = [] }
         return violations
