@@ -18,6 +18,8 @@ extension Store {
         guard let backing, schema.derivations.isEmpty else { return rows(of: table, table.keys.indices) }
         let (new, cached) = backing.places(of: table)
         if !new.isEmpty {
+            // The new rows are missing in relationships that were read before. Contexts read these again when the rows are published.
+            backing.forgetMembers()
             guard try insert(new, of: table) else { return rows(of: table, table.keys.indices) }
             backing.setVersions(of: new, in: table)
         }

@@ -140,6 +140,42 @@ extension Store {
         return found.sorted { $0.key < $1.key }
     }
 
+    /// The cached members that a request reads, and that the store has not returned with the given objects: other processes have deleted them or given them to
+    /// other objects.
+    func formerMembers(readBy fetch: ValidatedFetch, _ given: Set<ObjectReference>) throws -> [ObjectReference] {
+        let snapshot = try snapshot()
+        var former: Set<ObjectReference> = []
+        func follow(_ name: String, from objects: Set<ObjectReference>) throws -> Set<ObjectReference> {
+            var found: Set<ObjectReference> = []
+            for (index, owners) in Dictionary(grouping: objects, by: \.entityIndex) {
+                let entity = model.entities[Int(index)]
+                guard let property = entity.relationshipsByName[name], !property.isTransient else { continue }
+                guard property.isToMany else {
+                    found.formUnion(try destinations(of: owners, entity, property, onlyMissing: false))
+                    continue
+                }
+                for owner in owners {
+                    let members = try snapshot.members(of: property, owner: owner.key)
+                    former.formUnion(members.filter { !given.contains($0) })
+                    found.formUnion(members)
+                }
+            }
+            return found.intersection(given)
+        }
+        if let paths = fetch.request.relatedPaths(in: fetch.entity) {
+            let entity = model.entities[fetch.entity.index]
+            let start: Set<ObjectReference> = paths.isEmpty ? [] : given.filter { model.entities[Int($0.entityIndex)].isKind(of: entity) }
+            for path in paths {
+                var level = start
+                for name in path { level = try follow(name, from: level) }
+            }
+        } else {
+            // The store has returned all objects.
+            for name in Set(model.entities.flatMap(\.relationshipsByName.keys)) { _ = try follow(name, from: given) }
+        }
+        return former.sorted()
+    }
+
     /// Runs a body whose reads of a querying store are from one committed state, such as a fetch with prefetching.
     package func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try backing?.readingOneState(body) ?? body() }
 

@@ -198,10 +198,12 @@ extension Store {
         return try backing.readingOneState {
             let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
                 try updateCache(rows)
-                return Set(rows.map(\.object.key))
+                return try Set(references(rows.map(\.object)))
             }
             guard request.window.isWhole else { return [] }
-            let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
+            let former = isQuerying ? try formerMembers(readBy: fetch, given) : []
+            if !former.isEmpty { try reload(former) }
+            let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0) }
             if !doubtful.isEmpty { try reload(doubtful) }
             return isQuerying ? Set(doubtful.map(\.key)) : []
         }

@@ -63,7 +63,7 @@ final class MemberCounter {
     }
 
     private func matching(_ filters: [Filter?], _ expected: Int, _ context: FilterContext) throws(EngineError) -> [Int64] {
-        if tally == nil, let inverse = link.mirroredToOne, context.canReadAllRelatedRows(filters, for: expected) {
+        if tally == nil, let inverse = context.mirroredToOne(link), context.canReadAllRelatedRows(filters, for: expected) {
             tally = try context.tally(filters, by: inverse)
         }
         var counts: [Int64] = []
