@@ -110,13 +110,14 @@ import Testing
     @Test("saves older than a week are deleted also while several processes save without a pause", .timeLimit(.minutes(20)))
     func retentionWithoutPauses() throws {
         let schema = PostgresServer.freshSchema()
-        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
+        try PostgresServer.container(schema).close()
         // More than one deletion deletes.
         try PostgresServer.run(
             """
             INSERT INTO "\(schema)"._hornbeam_saves (token, source, transaction, saved_at)
             SELECT gen_random_uuid(), gen_random_uuid(), '3'::xid8, now() - interval '8 days' FROM generate_series(1, 25000)
             """)
+        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
         let old = "SELECT count(*) FROM \"\(schema)\"._hornbeam_saves WHERE saved_at < now() - interval '1 day'"
         DispatchQueue.concurrentPerform(iterations: 2) { number in
             do {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: PostgresServer.isThere)) struct RoleTests {
     private func role(_ settings: [String] = []) throws -> String {
         let role = "r" + UUID().uuidString.prefix(8).lowercased()
-        try PostgresServer.sql("CREATE ROLE \(role) LOGIN; GRANT CREATE ON DATABASE postgres TO \(role)")
+        try PostgresServer.sql("CREATE ROLE \(role) LOGIN")
         for setting in settings { try PostgresServer.sql("ALTER ROLE \(role) SET \(setting)") }
         return role
     }
@@ -148,7 +148,6 @@ import Testing
     func creators() throws {
         let schema = PostgresServer.freshSchema()
         let role = try role()
-        try PostgresServer.sql("REVOKE CREATE ON DATABASE postgres FROM \(role)")
         let noSchema = hornbeamError { _ = try PostgresServer.container(description(role, schema)) }
         #expect(noSchema?.code == .storeOperationFailed && noSchema?.message.contains("permission denied") == true, "\(noSchema?.message ?? "")")
         try PostgresServer.sql("CREATE SCHEMA \"\(schema)\"; GRANT USAGE ON SCHEMA \"\(schema)\" TO \(role)")

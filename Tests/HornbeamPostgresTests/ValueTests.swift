@@ -175,5 +175,36 @@ import Testing
         }
         for container in stores.containers { try container.close() }
     }
+
+    // MARK: Groups
+
+    /// Groups as texts: NaN equals no value, and −0 is 0.
+    private func texts(_ groups: [[String: PropertyValue]]) -> [String] {
+        groups.map { group in
+            group.sorted { $0.key < $1.key }.map { name, value in
+                if case .double(let number) = value, number == 0 { "\(name)=0" } else { "\(name)=\(value)" }
+            }.joined(separator: " ")
+        }.sorted()
+    }
+
+    @Test("groups by each type, with the number and the least and greatest values of each type", arguments: types.map(\.name))
+    func groups(name: String) throws {
+        let stores = try stores()
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Row")
+        for keys in [[], [name]] {
+            request.propertiesToGroupBy = keys
+            for other in Self.types.map(\.name) {
+                request.propertiesToFetch = keys.map { .init(stringLiteral: $0) } + [.count(as: "n"), .count(of: other + "2", as: "some")]
+                if !["flag", "bytes", "mark"].contains(other) {
+                    request.propertiesToFetch += [.minimum(of: other + "2", as: "least"), .maximum(of: other + "2", as: "greatest")]
+                }
+                // Other sums depend on the order of the rows.
+                if other == "small" { request.propertiesToFetch += [.sum(of: "small2", as: "sum"), .average(of: "small2", as: "average")] }
+                let (found, wanted) = (try stores.server.fetch(request), try stores.memory.fetch(request))
+                #expect(texts(found) == texts(wanted), "\(keys) \(other)")
+            }
+        }
+        for container in stores.containers { try container.close() }
+    }
 }
 #endif

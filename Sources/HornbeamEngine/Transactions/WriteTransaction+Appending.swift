@@ -36,6 +36,20 @@ extension WriteTransaction {
         return try putPlain(rows, keys, in: editor)
     }
 
+    /// Puts new rows whose values fit in a leaf. False if one of the keys exists already.
+    private func putPlain(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in editor: TreeEditor) throws(EngineError) -> Bool {
+        try writeLeavesEarly()
+        let areNew = try mutate { () throws(EngineError) in
+            for (row, key) in zip(rows, keys) {
+                guard try editor.put(key: key, row) else { return false }
+                redo.putRow(editor.id, key, row)
+            }
+            return true
+        }
+        abandonRedoOfBigTransaction()
+        return areNew
+    }
+
     /// Records no redo from now on, since the transaction will be big: its commit writes the pages.
     package func commitByPages() { redo.abandon() }
 

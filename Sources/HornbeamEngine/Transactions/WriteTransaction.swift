@@ -255,7 +255,7 @@ package final class WriteTransaction {
 
     /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead: when the redo is larger than
     /// half of the nodes, or when the nodes fill half of the pool.
-    private func abandonRedoOfBigTransaction() {
+    func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
         guard count > attachThreshold, ended.isEmpty,
             count * 2 > ledger.born.count * pageSize || ledger.unwritten >= unwrittenMax
@@ -316,20 +316,6 @@ package final class WriteTransaction {
         redo.putRow(editor.id, key, row)
         abandonRedoOfBigTransaction()
         return isNew
-    }
-
-    /// Puts new rows whose values fit in a leaf. False if one of the keys exists already.
-    func putPlain(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in editor: TreeEditor) throws(EngineError) -> Bool {
-        try writeLeavesEarly()
-        let areNew = try mutate { () throws(EngineError) in
-            for (row, key) in zip(rows, keys) {
-                guard try editor.put(key: key, row) else { return false }
-                redo.putRow(editor.id, key, row)
-            }
-            return true
-        }
-        abandonRedoOfBigTransaction()
-        return areNew
     }
 
     func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {

@@ -9,8 +9,10 @@ internal import Foundation
 ///                    exponent of the first digit + 0x8000 (2 bytes, most significant first),
 ///                    two digits per byte as 10 × first + second + 1, without trailing zeros, then 00
 enum DecimalCode {
+    static let notANumber: [UInt8] = [0x00]
+
     static func append(_ value: Decimal, to bytes: inout [UInt8]) {
-        if value.isNaN { return bytes.append(0x00) }
+        if value.isNaN { return bytes += notANumber }
         if value.isZero { return bytes.append(0x02) }
         let isNegative = value.sign == .minus
         bytes.append(isNegative ? 0x01 : 0x03)

@@ -205,7 +205,7 @@ extension MigrationDraft {
         for column in step.columns {
             if Int(id.rawValue) == column.stored.number {
                 guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
-                return column.property.defaultValue.cellBytes(column.stored.type)
+                return column.property.migratedDefaultValue.cellBytes(column.stored.type)
             }
             // A to-one with one possible destination has no entity column. The new entity column returns the number of that destination.
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,
