@@ -184,7 +184,7 @@ extension Store {
             }
         } else {
             // The store has returned all objects.
-            for name in Set(model.entities.flatMap(\.relationshipsByName.keys)) { _ = try follow(name, from: given) }
+            for name in Set(model.entities.flatMap { $0.properties.filter(\.isToMany).map(\.name) }) { _ = try follow(name, from: given) }
         }
         return former.sorted()
     }
