@@ -178,6 +178,19 @@ import Testing
         #expect(try author.objectIDs(forRelationshipNamed: "works").contains(book.objectID))
     }
 
+    @Test("CST-3, MOC-18: objects of a released context read the rows and members that are loaded later")
+    func objectsWithoutContext() throws {
+        let store = try storeWithBooks(20)
+        let container = try stores.container(store)
+        let books = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")]))
+        let complete = try FetchPredicate(format: "author.works.@count == 10 AND SUBQUERY(author.works, $w, $w.author == author).@count == 10")
+        for round in 0 ..< 3 {
+            for book in books { #expect(try complete.evaluate(with: book), "round \(round)") }
+            // Other rows make snapshots of the cache.
+            _ = try container.newContext().fetch(stores.authors("born == \(1900 + round)"))
+        }
+    }
+
     /// A store with two authors, whose rows have members, and books of both in turn, whose rows are in tables.
     private func storeWithBooks(_ count: Int) throws -> AnsweringStore {
         let store = try stores.storeWithAuthors(2, answersTables: true)
