@@ -68,7 +68,7 @@ import Foundation
         try report(results, options)
     }
 
-    /// Runs one step again and again, for a profiler.
+    /// Runs one step repeatedly, for a profiler.
     private static func run(_ profile: String, _ options: Options, _ folder: Folder) throws {
         if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
         if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }

@@ -73,4 +73,6 @@ postgres_programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | ta
 need_postgres() {
   need_library postgresql/libpq-fe.h libpq-dev
   [ -n "$(postgres_programs)" ] || install_with_apt postgresql
+  # Certificates of the private server.
+  command -v openssl >/dev/null 2>&1 || install_with_apt openssl
 }

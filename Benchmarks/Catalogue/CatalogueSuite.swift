@@ -64,7 +64,7 @@ struct CatalogueSuite {
     /// A single page takes too little time to be measured.
     private static let pages = 200
 
-    /// Runs one row again and again, for a profiler: `K2`, `K2s` …, `M1`, `M1r`, with a contestant's name for a rival: `K5@SQLite`.
+    /// Runs one row repeatedly, for a profiler: `K2`, `K2s` …, `M1`, `M1r`, with a contestant's name for a rival: `K5@SQLite`.
     func profile(_ row: String, _ type: any CatalogueContestant.Type) throws {
         guard let catalogue = try PackageCatalogue(file: options.catalogue) else { return note("This machine has no package catalogue.") }
         let packages = catalogue.packages

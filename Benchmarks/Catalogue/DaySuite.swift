@@ -56,7 +56,7 @@ struct DaySuite {
         results.check(id, who, sum)
     }
 
-    /// Runs the day, or its reads, again and again, for a profiler.
+    /// Runs the day, or its reads, repeatedly, for a profiler.
     func profile(_ store: any CatalogueContestant, reads: Bool) throws {
         let end = now() + 8
         var seed: UInt64 = 20
@@ -109,7 +109,7 @@ struct DaySuite {
 enum DayRequest {
     /// Version, size, section and the targets of all dependencies of a package, by its number.
     case package(Int)
-    /// The same by name; of several packages the first.
+    /// Like `package`, by name; of several packages the first.
     case named(String)
     /// Name and size of the first 50 packages of more than 100 KB from a name on, in the order of names.
     case page(from: String)

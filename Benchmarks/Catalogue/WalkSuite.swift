@@ -29,7 +29,7 @@ struct WalkSuite {
         }
     }
 
-    /// Runs both rows again and again, for a profiler.
+    /// Runs both rows repeatedly, for a profiler.
     func profile(_ type: any WalkContestant.Type) throws {
         guard let graph = try PackageGraph(options) else { return note("This machine has no package catalogue.") }
         let store = try type.init(path: try folder.empty("walks"))

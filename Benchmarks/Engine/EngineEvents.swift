@@ -89,7 +89,7 @@ final class EngineEvents: EventContestant {
     func countEast() throws -> UInt64 {
         let view = try engine.snapshot().table(table)
         var count: UInt64 = 0
-        try view.forEachLeaf(fetching: 1 << UInt64(Place.longitude)) { leaf throws(EngineError) in
+        try view.forEachLeaf(prefetching: 1 << UInt64(Place.longitude)) { leaf throws(EngineError) in
             guard let cells = leaf.fixedCells(Place.longitude) else { return true }
             count &+= Self.countAbove37(cells, leaf.count)
             return true
@@ -113,7 +113,7 @@ final class EngineEvents: EventContestant {
     func readEast() throws -> UInt64 {
         let view = try engine.snapshot().table(table)
         var sum: UInt64 = 0
-        try view.forEachLeaf(fetching: 1 << UInt64(Place.longitude)) { leaf throws(EngineError) in
+        try view.forEachLeaf(prefetching: 1 << UInt64(Place.longitude)) { leaf throws(EngineError) in
             guard let cells = leaf.fixedCells(Place.longitude) else { return true }
             for i in 0..<leaf.count where cells.loadUnaligned(fromByteOffset: i * 8, as: Double.self) > 37 {
                 sum &+= try Self.digestRow(leaf.row(i))

@@ -33,7 +33,7 @@ final class Event: ManagedObject {
         return name.withUTF8 { eventDigest(latitude, UnsafeRawBufferPointer($0)) }
     }
 
-    /// The same without a copy of the name.
+    /// `digest` without a copy of the name.
     var borrowedDigest: UInt64 {
         let latitude = latitude
         return withUTF8(of: Self.name) { eventDigest(latitude, UnsafeRawBufferPointer($0)) }

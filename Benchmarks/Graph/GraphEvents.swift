@@ -47,7 +47,7 @@ final class GraphEvents: EventContestant {
         })
     }
 
-    /// The same through managed objects, with a save after each 10,000.
+    /// Inserts events as managed objects, with a save after each `perSave` events.
     func loadObjects(_ events: some Sequence<EventGenerator.Event>, perSave: Int = batch) throws {
         var rest = events.makeIterator()
         var isDone = false

@@ -98,7 +98,7 @@ struct GraphSuite {
         _ = try folder.empty("another")
     }
 
-    /// Opens the store for one lookup, and for lookups of many uids, none of which was asked for before.
+    /// Opens the store for one lookup, and for lookups of many uids, each for the first time.
     private func open(_ type: any EventContestant.Type, _ path: String, _ results: inout Results) throws {
         for attempt in 0..<3 {
             let (seconds, sum) = try timed { () -> UInt64 in

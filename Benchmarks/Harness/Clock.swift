@@ -1,9 +1,11 @@
 import Foundation
 
 /// Seconds of a steady clock.
-func now() -> Double {
+func now() -> Double { seconds(of: CLOCK_MONOTONIC) }
+
+private func seconds(of clock: clockid_t) -> Double {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(clock, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
@@ -15,18 +17,10 @@ func timed<R>(_ body: () throws -> R) rethrows -> (seconds: Double, result: R) {
 }
 
 /// Seconds of processor that the calling thread has used.
-private func threadTime() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
-}
+private func threadTime() -> Double { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
 
 /// Seconds of processor that all threads of the process have used.
-func processTime() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
-}
+func processTime() -> Double { seconds(of: CLOCK_PROCESS_CPUTIME_ID) }
 
 /// The seconds of processor that a body takes: for work of one thread without I/O, where it equals the elapsed time on
 /// an idle machine. Other programs disturb it less than the elapsed time.

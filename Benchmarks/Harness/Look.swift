@@ -17,7 +17,7 @@ struct Look {
         try measure(who, id, &results, 1e3, isClocked: true, expected, body)
     }
 
-    /// The same per row.
+    /// A whole scan, by the clock, as time per row.
     func scan(_ who: Contestant, _ id: String, _ results: inout Results, _ body: () throws -> UInt64) throws {
         try measure(who, id, &results, perRow, isClocked: true, nil, body)
     }

@@ -79,7 +79,7 @@ struct Profile {
     }
 }
 
-/// The same for the steps of the tables.
+/// Repeats single steps of the table's rows on events, for a profiler.
 struct EventProfile {
     let options: Options
     let folder: Folder

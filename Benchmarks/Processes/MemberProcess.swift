@@ -1,6 +1,6 @@
 import Foundation
 
-/// A child process, to which the parent speaks in lines.
+/// A child process, which receives commands of its parent as lines.
 final class MemberProcess {
     private let process = Process()
     private let input = Pipe()

@@ -40,7 +40,7 @@ struct TextTable {
         .map { line in String(line.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
     }
 
-    /// The same table as Markdown.
+    /// The table as Markdown.
     func markdown() -> String {
         let contestants = Contestant.allCases.filter { c in results.rows.contains { results.median($0.id, c) != nil } }
         var lines = ["| | work | unit | " + contestants.map(\.rawValue).joined(separator: " | ") + " | ratio | goal | |"]

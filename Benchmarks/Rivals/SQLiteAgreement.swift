@@ -47,7 +47,7 @@ struct SQLiteAgreement {
         connection.close()
     }
 
-    /// The same condition in both languages.
+    /// A condition as a predicate format and as SQL.
     private struct Condition {
         let predicate: String
         let sql: String

@@ -10,13 +10,13 @@ protocol EventReader: AnyObject {
     func get(uids: [String]) throws -> UInt64
     /// Makes what the store calls the keys, before the measurement, because the other contestants receive their keys too.
     func prepare(keys: [UInt64]) throws
-    /// The same by key.
+    /// Reads latitude and name of events by key; returns the sum of `eventDigest`.
     func get(keys: [UInt64]) throws -> UInt64
     /// Counts events with longitude > 37.
     func countEast() throws -> UInt64
     /// Reads latitude and name of all events with longitude > 37.
     func readEast() throws -> UInt64
-    /// The same, but the name is read in place and not copied, if the store supports that.
+    /// Like `readEast`, but reads the name in place, without a copy, if the store supports that.
     func borrowEast() throws -> UInt64
     /// Counts events with magnitude > 5 and a name that ends in "7".
     func countSevens() throws -> UInt64

@@ -6,7 +6,7 @@ final class KeyValueData {
     let count: Int
     private let keys: UnsafeMutableRawPointer
     private let values: UnsafeMutableRawPointer
-    /// The records in another order than that of their keys, in which they lie in memory.
+    /// The records in another order than that of their keys, in which they are in memory.
     let shuffled: [Int]
 
     init(count: Int) {

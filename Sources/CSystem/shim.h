@@ -50,4 +50,4 @@ static inline int membarrier_of_process(void) { return -1; }
 #endif
 
 // The line will be read soon.
-static inline void fetch_line(const void *address) { __builtin_prefetch(address, 0, 3); }
+static inline void prefetch_line(const void *address) { __builtin_prefetch(address, 0, 3); }

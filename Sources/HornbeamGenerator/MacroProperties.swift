@@ -68,15 +68,17 @@ struct MacroProperties {
 
     private func lines(_ attribute: AttributeDescription) -> [String] {
         let name = SwiftSpelling.name(attribute.name)
-        var arguments = options(attribute) + limits(attribute)
+        var arguments = options(attribute)
         var initial = ""
-        if !attribute.defaultValue.isNull {
-            if let value = SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) {
-                initial = " = \(value)"
+        if let value = SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) {
+            if SwiftSpelling.isCall(attribute.defaultValue) {
+                // An initial value that is a call is not in the model. The argument comes after the options without a label, as in the macro.
+                arguments.insert("default: \(value)", at: arguments.firstIndex { !$0.hasPrefix(".") } ?? arguments.count)
             } else {
-                arguments.append("default: \(attribute.defaultValue)")
+                initial = " = \(value)"
             }
         }
+        arguments += limits(attribute)
         if let merge = attribute.mergeRule { arguments.append("merge: .\(merge.rawValue)") }
         if let composite = attribute.compositeName { arguments.append("composite: \(SwiftSpelling.literal(composite))") }
         if let transformer = attribute.valueTransformerName { arguments.append("transformer: \(SwiftSpelling.literal(transformer))") }

@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// Writes Swift classes for a model (GEN-1 to GEN-3).
+/// Writes Swift classes for a model (GEN-1, GEN-2).
 ///
 /// Equal models have equal files, byte for byte. Entities and their properties are in the order of the model.
 public struct ModelGenerator: Sendable {
@@ -27,7 +27,8 @@ public struct ModelGenerator: Sendable {
 
     /// All files: one or two for each entity, and one for the model.
     ///
-    /// - Throws: `invalidModel` for a model with a problem, and for a property with the name of a member of every managed object.
+    /// - Throws: `invalidModel` for a model with a problem, and for a property with the name of a member of every managed object,
+    ///   for two entities with one class, and for a class whose name is not one of Swift.
     public func files() throws -> [GeneratedFile] {
         _ = try ManagedObjectModel(definition)
         try requireUsableNames()
@@ -69,6 +70,10 @@ public struct ModelGenerator: Sendable {
             for attribute in entity.attributes where attribute.valueTransformerName != nil && attribute.valueClassName == nil {
                 sentences.append("\(entity.name).\(attribute.name) is written as Data: name the type that its transformer makes.")
             }
+            for attribute in entity.attributes where !attribute.defaultValue.isNull {
+                guard SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) == nil else { continue }
+                sentences.append("\(entity.name).\(attribute.name) is written without its default value, which no short expression makes.")
+            }
         }
         return sentences
     }
@@ -80,6 +85,19 @@ public struct ModelGenerator: Sendable {
     ]
 
     private func requireUsableNames() throws {
+        var owners: [String: String] = [:]
+        for entity in definition.entities {
+            let name = SwiftSpelling.className(of: entity)
+            guard Self.isUsable(name.hasPrefix("_") ? "x" + name : name) else {
+                throw HornbeamError(.invalidModel, "“\(name)”, the class of \(entity.name), is not the name of a Swift class.", entity: entity.name)
+            }
+            if let other = owners.updateValue(entity.name, forKey: name) {
+                throw HornbeamError(
+                    .invalidModel,
+                    "\(other) and \(entity.name) have the same class, \(name). A generated class belongs to one entity: give each its own in the model.",
+                    entity: entity.name)
+            }
+        }
         for entity in definition.entities {
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where Self.memberNames.contains(name) {
                 throw HornbeamError(

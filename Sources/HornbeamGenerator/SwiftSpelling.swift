@@ -72,7 +72,7 @@ enum SwiftSpelling {
         }
     }
 
-    /// A value as an expression of the attribute's type; nil for values that have no short literal.
+    /// A value as an expression of the attribute's type; nil for values that have no short expression.
     static func expression(_ value: PropertyValue, of type: AttributeType) -> String? {
         switch (value, type) {
         case (.string(let text), _): literal(text)
@@ -80,10 +80,27 @@ enum SwiftSpelling {
         case (.int(let number), .boolean): number == 0 ? "false" : "true"
         case (.int(let number), _): "\(number)"
         case (.double(let number), .date): "Foundation.Date(timeIntervalSinceReferenceDate: \(number))"
-        case (.double(let number), _): number.isFinite ? "\(number)" : nil
+        case (.double(let number), _) where !number.isFinite: constant(number, type == .float ? "Swift.Float" : "Swift.Double")
+        case (.double(let number), _): "\(number)"
         case (.decimal(let number), _): "Foundation.Decimal(string: \"\(number)\")!"
         case (.date(let date), _): "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        case (.uuid(let uuid), _): "Foundation.UUID(uuidString: \(literal(uuid.uuidString)))!"
+        case (.uri(let url), _): url.absoluteString.isEmpty ? nil : "Foundation.URL(string: \(literal(url.absoluteString)))!"
+        case (.data(let data), _): "Foundation.Data(base64Encoded: \(literal(data.base64EncodedString())))!"
         default: nil
         }
+    }
+
+    /// True for values whose expression is a call.
+    static func isCall(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .decimal, .date, .uuid, .uri, .data: true
+        default: false
+        }
+    }
+
+    /// Infinity, or NaN.
+    private static func constant(_ number: Double, _ type: String) -> String {
+        number.isNaN ? "\(type).nan" : "\(number < 0 ? "-" : "")\(type).infinity"
     }
 }

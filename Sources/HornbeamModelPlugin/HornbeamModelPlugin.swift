@@ -40,7 +40,7 @@ private struct Model {
         return paths.compactMap { $0 as? String }.sorted().map { url.appending(path: $0) }.filter { !Self.isFolder($0) }
     }
 
-    /// Other JSON files lie in targets too: a model has the member that names its format.
+    /// Targets may contain other JSON files: a model has the member that names its format.
     private static func isModel(_ url: URL) -> Bool {
         guard let data = try? Data(contentsOf: url), let members = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
             return false

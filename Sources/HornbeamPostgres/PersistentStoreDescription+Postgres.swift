@@ -16,7 +16,8 @@ extension PersistentStoreDescription {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection or, if it writes, for a lock (then it throws `busy`), and for a
     ///     server that restarts.
-    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit. A connection without an answer for this time and
+    ///     `connectionTimeout` counts as lost.
     ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
     ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
     ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.

@@ -27,7 +27,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     let source = UUID()
     private let state = Guarded(State())
     let historyState = Guarded(HistoryKeeping())
-    let pacing = NotificationPacing()
+    let throttle = NotificationThrottle()
     let unknownSaves = UnknownSaves()
 
     /// A store in a schema of a database. Connects when it is opened.
@@ -39,7 +39,8 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     ///   - migrates: True to migrate the tables to the model when they were made for another version.
     ///   - connectionTimeout: The longest time for which a call waits for a free connection or, if it writes, for a lock (then it throws `busy`), and for a
     ///     server that restarts.
-    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit.
+    ///   - statementTimeout: The longest time of a statement on the server; nil for the server's own limit. A connection without an answer for this time and
+    ///     `connectionTimeout` counts as lost.
     ///   - pollInterval: The time between two reads of the saves of other processes, for a server without `LISTEN`; nil to wait for notifications.
     ///   - defersConstraints: False for a server that cannot check unique values at the end of a transaction. Objects then cannot exchange values in one save.
     ///   - altersExistingTables: True to add a column of versions and its trigger to existing tables that the model names and that lack it.
@@ -217,21 +218,22 @@ public final class PostgresStore: QueryingStore, MigratingStore {
 
     public func observeChanges(_ handler: @escaping @Sendable (ExternalChanges) throws -> Void) throws {
         let layout = try layout
-        let listener = ChangeListener(pool.options, layout, source: source, pacing, unknownSaves) {
+        let listener = ChangeListener(pool.options, layout, source: source, throttle, unknownSaves) {
             try handler(ExternalChanges(changed: $0.changed.map(layout.outer), deleted: $0.deleted.map(layout.outer)))
         }
         try translated { try listener.start() }
-        pacing.setListening(true)
+        throttle.setListening(true)
         state.withLock { $0.listeners.append(listener) }
     }
 
     public func close() throws {
-        let listeners = state.withLock { state in
+        let (listeners, isOpen) = state.withLock { state in
             defer { (state.listeners, state.layout) = ([], nil) }
-            return state.listeners
+            return (state.listeners, state.layout != nil)
         }
+        guard isOpen else { return }
         for listener in listeners { listener.stop() }
-        pacing.setListening(false)
+        throttle.setListening(false)
         pool.close()
     }
 

@@ -106,12 +106,12 @@ struct XcodeModelReader {
         template.includesPendingChanges = flag("includesPendingChanges", of: element, default: true)
         template.returnsObjectsAsFaults = flag("returnObjectsAsFaults", of: element, default: true)
         template.returnsDistinctResults = flag("returnDistinctResults", of: element)
-        noteMissingFlags(of: element)
+        reportMissingFlags(of: element)
         return template
     }
 
-    /// Notes missing flags if other flags exist, because such a file probably omits the flags with the value NO.
-    private mutating func noteMissingFlags(of element: XMLElementTree) {
+    /// Reports missing flags if other flags exist, because such a file probably omits the flags with the value NO.
+    private mutating func reportMissingFlags(of element: XMLElementTree) {
         let flags = ["includeSubentities", "includePropertyValues", "includesPendingChanges", "returnObjectsAsFaults"]
         let missing = flags.filter { element.attributes[$0] == nil }
         guard !missing.isEmpty, missing.count < flags.count else { return }

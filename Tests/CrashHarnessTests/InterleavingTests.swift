@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["", "12", "12>0", "x>0/1", "12>/1", "12>0/x"])
-    func whatIsNoScheduleIsNotRead(_ text: String) {
+    func otherTextIsNoSchedule(_ text: String) {
         #expect(Schedule(text) == nil)
     }
 

@@ -44,9 +44,9 @@ import Testing
     }
 
     @Test(
-        "After a failed sync a context keeps its changes; once the store is opened again, its save neither loses nor doubles the doubtful one",
+        "After a failed sync a context keeps its changes; once the store is opened again, its save neither loses nor doubles the in-doubt one",
         arguments: GraphFaultTrial.Fault.allCases)
-    func aDoubtfulSaveIsNeitherLostNorDoubled(fault: GraphFaultTrial.Fault) throws {
+    func anInDoubtSaveIsNeitherLostNorDoubled(fault: GraphFaultTrial.Fault) throws {
         let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
         try GraphFaultTrial.all(of: GraphWorkload(seed: 7), run, faults: [fault], oneOf: 4)
         #expect(run.figures["failing saves of object graphs", default: 0] > 5)

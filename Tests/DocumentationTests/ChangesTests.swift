@@ -111,7 +111,7 @@ import Testing
         let context = container.viewContext
         var token = try container.history.currentToken()
         var resyncs = 0
-        func readEverythingAnew() { resyncs += 1 }
+        func readAllAgain() { resyncs += 1 }
         try container.write { context in _ = Event(in: context, name: "a") }
         // snippet
         switch try container.history.fetch(after: token) {
@@ -119,7 +119,7 @@ import Testing
             for transaction in transactions { try context.mergeChanges(from: transaction) }   // or look at transaction.changes
             token = newest                                                                    // Codable: keep it for the next time
         case .resync(_, let newest):                                                          // history no longer contains these changes
-            readEverythingAnew()
+            readAllAgain()
             token = newest
         }
         // end

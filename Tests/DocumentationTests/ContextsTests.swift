@@ -119,7 +119,7 @@ import Testing
         let viewContext = container.viewContext
         var token = try container.history.currentToken()
         var resyncs = 0
-        func readEverythingAnew() { resyncs += 1 }
+        func readAllAgain() { resyncs += 1 }
         // snippet
         context.transactionAuthor = "import"
         Employee(in: context, name: "Ada")
@@ -129,7 +129,7 @@ import Testing
             for transaction in transactions { try viewContext.mergeChanges(from: transaction) }
             token = newest                               // Codable: keep it where you keep your state
         case .resync(_, let newest):
-            readEverythingAnew()
+            readAllAgain()
             token = newest
         }
         // end

@@ -64,7 +64,7 @@ import Testing
     ]
 
     @Test(arguments: refused.indices)
-    func whatCannotBeStoredIsRefusedInPlace(position: Int) {
+    func propertiesThatCannotBeStoredAreRefusedAtTheirPosition(position: Int) {
         let (body, expected) = Self.refused[position]
         #expect(expand("@Entity class A: ManagedObject {\n\(body)\n}") == expected)
     }
@@ -78,7 +78,7 @@ import Testing
         ("@Entity func a() {}", "1:9: @Entity is for classes."),
         ("@Entity class A: B { var a = \"", "1:30: A bracket or text begins or ends here without its counterpart."),
     ])
-    func whatIsNoEntityIsRefused(source: String, expected: String) { #expect(expand(source) == expected) }
+    func otherDeclarationsAreRefused(source: String, expected: String) { #expect(expand(source) == expected) }
 
     @Test func everyProblemOfAClassIsReportedInItsOrder() {
         let lines = expand("@Entity class A: ManagedObject {\n    let a: Int\n    var ok: Int\n    var b: Int!\n    var c\n}").split(separator: "\n")

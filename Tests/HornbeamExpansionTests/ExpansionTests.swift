@@ -184,7 +184,7 @@ import Testing
         #expect(expand("@Entity private final class A: ManagedObject { var a: Int }").hasPrefix("static let a"))
     }
 
-    @Test func whatTheClassDeclaresItselfIsNotGenerated() {
+    @Test func membersThatTheClassDeclaresAreNotGenerated() {
         let expansion = expand("""
             @Entity final class A: ManagedObject {
                 static let a = Attribute<Int>("a", minimum: 2)

@@ -35,7 +35,7 @@ import Testing
         for _ in 0..<200 { _ = Response(to: Request(Array(mutation.mutated(message).utf8))).json.description }
     }
 
-    /// Source that makes a careless scanner look at the same bytes again and again.
+    /// Source that makes a careless scanner read the same bytes repeatedly.
     @Test(arguments: [
         "\"\\(", "\"", "#\"", "/*", "#/a ", "(/[", "`", "{", "((", "<A", "[", "@A(", "var a: A<", "var a = ", "#if ", "\"\"\"\n\\(", "->", "a.", "!?",
         "x: (A) -> ", "@A ", "private(", "/a", "\u{0}", "é",

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [
         #"{"a":1,"b":[true,false,null,"x"],"c":{}}"#, #"[]"#, #""é\n\"\\""#, #"-12"#,
     ])
-    func whatIsWrittenIsWhatWasRead(text: String) throws {
+    func writtenTextEqualsReadText(text: String) throws {
         let json = try #require(JSON(Array(text.utf8)))
         #expect(json.description == text)
     }
@@ -20,7 +20,7 @@ import Testing
     @Test func controlBytesAreEscaped() { #expect(JSON.string("\u{1}").description == #""\u0001""#) }
 
     @Test(arguments: ["", "{", "[1,", #"{"a"}"#, #""open"#, "nul", "{} {}", #""\u12"#, "+", "\u{0}"])
-    func whatIsNoJSONIsRefused(text: String) { #expect(JSON(Array(text.utf8)) == nil) }
+    func otherTextIsRefused(text: String) { #expect(JSON(Array(text.utf8)) == nil) }
 
     @Test func deepNestingIsRefused() {
         #expect(JSON(Array(String(repeating: "[", count: 100_000).utf8)) == nil)

@@ -97,7 +97,7 @@ import Testing
                 """)
     }
 
-    @Test("GEN-1: a category is written anew, and its class only where it is missing")
+    @Test("GEN-1: a category is written each time, and its class only if it is missing")
     func extensionStyle() throws {
         let files = try ModelGenerator(Self.library(), name: "Library", style: .extensions).files()
         #expect(files.map(\.name) == ["Author+Properties.swift", "Author.swift", "Book+Properties.swift", "Book.swift", "LibraryModel.swift"])
@@ -149,8 +149,32 @@ import Testing
             Entity("Date"), Entity("Decimal"),
         ])
         let text = try ModelGenerator(definition, name: "Things", style: .macro).files().map(\.text).joined()
-        #expect(text.contains("var made: Foundation.Date = Foundation.Date(timeIntervalSinceReferenceDate: 5.0)"))
-        #expect(text.contains("var price: Foundation.Decimal = Foundation.Decimal(string: \"2\")!"))
+        // As an argument, the default is in the model. As an initial value, a call would be evaluated for each object.
+        #expect(text.contains("@Attribute(default: Foundation.Date(timeIntervalSinceReferenceDate: 5.0)) var made: Foundation.Date\n"))
+        #expect(text.contains("@Attribute(default: Foundation.Decimal(string: \"2\")!) var price: Foundation.Decimal\n"))
+    }
+
+    @Test func defaultsWithoutLiteralsAreExpressions() throws {
+        let uuid = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
+        let page = try #require(URL(string: "https://a.b/c"))
+        let attributes = [
+            AttributeDescription("key", .uuid, default: .uuid(uuid)), AttributeDescription("page", .uri, default: .uri(page)),
+            AttributeDescription("bytes", .binary, default: .data(Data([1, 2])), maximumLength: 9),
+            AttributeDescription("most", .double, default: .double(.infinity)),
+            AttributeDescription("least", .float, default: .double(-.infinity)),
+            AttributeDescription("place", .composite, default: .dictionary(["x": .double(1)]), composite: "Point"),
+        ]
+        let definition = ModelDefinition(
+            entities: [Entity("Thing", attributes: attributes)], composites: [CompositeDescription("Point", [AttributeDescription("x", .double)])])
+        let generator = ModelGenerator(definition, name: "Things", style: .macro)
+        let text = try generator.files()[0].text
+        #expect(text.contains(#"@Attribute(default: Foundation.UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!) var key: UUID"#))
+        #expect(text.contains(#"@Attribute(default: Foundation.URL(string: "https://a.b/c")!) var page: URL"#))
+        #expect(text.contains(#"@Attribute(default: Foundation.Data(base64Encoded: "AQI=")!, maximumLength: 9) var bytes: Data"#))
+        #expect(text.contains("var most: Double = Swift.Double.infinity"))
+        #expect(text.contains("var least: Float = -Swift.Float.infinity"))
+        #expect(text.contains(#"@Attribute(composite: "Point") var place: [String: PropertyValue]"#))
+        #expect(generator.omissions == ["Thing.place is written without its default value, which no short expression makes."])
     }
 
     @Test func textsBecomeLiteralsThatNothingInThemEnds() throws {
@@ -176,6 +200,14 @@ import Testing
             let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: style).files() }
             #expect(error?.code == .invalidModel && error?.key == name)
         }
+    }
+
+    @Test("GEN-1: classes of two entities, or with a name that is not one of Swift, are refused", arguments: ["Item", "Wrong name", "1st", "A {}"])
+    func namesOfClasses(name: String) throws {
+        let definition = ModelDefinition(entities: [Entity("First", className: name), Entity("Second", className: name)])
+        let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }
+        #expect(error?.code == .invalidModel && error?.message.contains(name) == true)
+        #expect(error?.entity == (name == "Item" ? "Second" : "First"))
     }
 
     @Test func aModelWithAProblemIsRefused() {

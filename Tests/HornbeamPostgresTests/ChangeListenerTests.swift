@@ -105,5 +105,76 @@ import Testing
         while try days() != "6 0" { try await Task.sleep(for: .milliseconds(100)) }
         try container.close()
     }
+
+    /// Each read was after a notification, and only the others deleted.
+    @Test("saves older than a week are deleted also while several processes save without a pause", .timeLimit(.minutes(20)))
+    func retentionWithoutPauses() throws {
+        let schema = PostgresServer.freshSchema()
+        try PostgresServer.container(schema).close()
+        // More than one deletion deletes.
+        try PostgresServer.run(
+            """
+            INSERT INTO "\(schema)"._hornbeam_saves (token, source, transaction, saved_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), '3'::xid8, now() - interval '8 days' FROM generate_series(1, 25000)
+            """)
+        let containers = try (0 ..< 2).map { _ in try PostgresServer.container(schema) }
+        let old = "SELECT count(*) FROM \"\(schema)\"._hornbeam_saves WHERE saved_at < now() - interval '1 day'"
+        DispatchQueue.concurrentPerform(iterations: 2) { number in
+            do {
+                let context = containers[number].newContext()
+                let end = Date() + 60
+                while try PostgresServer.sql(old) != "0", Date() < end {
+                    for _ in 0 ..< 50 {
+                        try context.make("Tag", ["label": "t"])
+                        try context.save()
+                    }
+                }
+            } catch { Issue.record(error) }
+        }
+        #expect(try PostgresServer.sql(old) == "0")
+        for container in containers { try container.close() }
+    }
+
+    @Test(
+        "PSC-22: a process that was away for longer than saves are kept has old values until it fetches their objects, and receives later saves",
+        .timeLimit(.minutes(20)))
+    func longAbsence() async throws {
+        let (schema, application) = (PostgresServer.freshSchema(), "away" + UUID().uuidString.prefix(8))
+        let proxy = try SocketProxy(server: PostgresServer.folder)
+        let away = try PostgresServer.container(
+            .postgres("host=\(proxy.folder) user=hornbeam dbname=postgres application_name=\(application)", schema: schema, connectionsMax: 2))
+        let container = try PostgresServer.container(schema)
+        let writer = container.newContext()
+        let (first, second) = (try writer.make("Author", ["name": "first", "born": 1]), try writer.make("Author", ["name": "second", "born": 1]))
+        let third = try writer.make("Author", ["name": "third", "born": 1])
+        try writer.save()
+        let reader = away.newContext()
+        let (missed, seen, gone) = (
+            try reader.existingObject(with: first.objectID), try reader.existingObject(with: second.objectID), try reader.existingObject(with: third.objectID)
+        )
+        for author in [missed, seen, gone] { #expect(try author.value(forKey: "born") == 1) }
+        proxy.setAway(.closed)
+        let sessions = "FROM pg_stat_activity WHERE application_name = '\(application)'"
+        while try PostgresServer.sql("SELECT count(pg_terminate_backend(pid)) \(sessions)") != "0" { try await Task.sleep(for: .milliseconds(20)) }
+        try first.setValue(2, forKey: "born")
+        writer.delete(third)
+        try writer.save()
+        try PostgresServer.sql("DELETE FROM \"\(schema)\"._hornbeam_saves")
+        proxy.setAway(nil)
+        try second.setValue(2, forKey: "born")
+        try writer.save()
+        while try seen.value(forKey: "born") != 2 {
+            try await Task.sleep(for: .milliseconds(20))
+            try reader.mergeChanges()
+        }
+        #expect(try missed.value(forKey: "born") == 1)
+        #expect(try gone.value(forKey: "born") == 1)
+        #expect(try reader.all("Author", by: "name").map { try $0.value(forKey: "born") } == [2, 2])
+        // A save that is based on an old row is a conflict, as always.
+        try gone.setValue(3, forKey: "born")
+        #expect(hornbeamError { try reader.save() } != nil)
+        #expect(try PostgresServer.sql("SELECT string_agg(born::text, ' ') FROM \"\(schema)\".\"Author\"") == "2 2")
+        for container in [container, away] { try container.close() }
+    }
 }
 #endif

@@ -75,6 +75,25 @@ import Testing
         #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".\"Author\"") == "2")
     }
 
+    /// The server locks the tables of a statement before it executes it, so a statement that limits the waits itself would wait without a limit.
+    @Test(.timeLimit(.minutes(20))) func aSaveOfOneNewObjectWaitsALimitedTimeForATable() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try opened(schema, "inserting", connectionTimeout: .milliseconds(500))
+        let context = container.newContext()
+        // The statements of the second save are prepared before the lock, those of the third one are executed.
+        for name in ["a", "b"] {
+            try context.make("Author", ["name": .string(name)])
+            try context.save()
+        }
+        let lock = try PostgresServer.locking("Author", in: schema)
+        defer { lock.terminate() }
+        try context.make("Author", ["name": "c"])
+        #expect(hornbeamError { try context.save() }?.code == .busy)
+        lock.terminate()
+        try context.save()
+        #expect(try PostgresServer.run("SELECT count(*) FROM \"\(schema)\".\"Author\"") == "3")
+    }
+
     @Test(.timeLimit(.minutes(20))) func aNewConnectionWaitsALimitedTimeForAMigration() throws {
         let schema = PostgresServer.freshSchema()
         let container = try opened(schema, "migrating", connectionTimeout: .milliseconds(300))

@@ -115,5 +115,38 @@ import Testing
         try context.save()
         try container.close()
     }
+
+    /// The error named no objects.
+    @Test("values that are repeated in one save, under an index that the model does not have, are a conflict that names their objects")
+    func repeatedValues() throws {
+        let (schema, container, context) = try opened()
+        try PostgresServer.sql("CREATE UNIQUE INDEX codes ON \"\(schema)\".items (code)")
+        let old = try #require(context.all("Item", by: "code", "code == 'b'").first)
+        // They have values in different columns, so that different statements write them.
+        let first = try context.make("Item", ["code": "twin", "price": .decimal(1)])
+        let second = try context.make("Item", ["code": "twin"])
+        try context.make("Item", ["code": "other"])
+        try context.make("Item", ["price": .decimal(2)])
+        try old.setValue("twin", forKey: "code")
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .constraintConflict && error?.key == "code", "\(error?.message ?? "")")
+        #expect(Set(error?.objectIDs ?? []) == [old.objectID, first.objectID, second.objectID])
+        #expect(try PostgresServer.sql("SELECT string_agg(code, ' ' ORDER BY id) FROM \"\(schema)\".items") == "a b c")
+        try first.setValue("first", forKey: "code")
+        try second.setValue("second", forKey: "code")
+        try context.save()
+        try container.close()
+    }
+
+    @Test("repeated combinations of an index over several columns are a conflict that names their objects, and missing values are none")
+    func repeatedCombinations() throws {
+        let (schema, container, context) = try opened()
+        try PostgresServer.sql("CREATE UNIQUE INDEX prices ON \"\(schema)\".items (price, code)")
+        let twins = try (0 ..< 2).map { _ in try context.make("Item", ["code": "d", "price": .decimal(Decimal(string: "1.50") ?? 0)]) }
+        for _ in 0 ..< 2 { try context.make("Item", ["code": "e"]) }
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .constraintConflict && Set(error?.objectIDs ?? []) == Set(twins.map(\.objectID)), "\(error?.message ?? "")")
+        try container.close()
+    }
 }
 #endif

@@ -121,5 +121,73 @@ import Testing
         #expect(try existing.rows(schema, "SELECT seen FROM events") == ["2001-01-01 00:00:03"])
         try container.close()
     }
+
+    @Test("times from 4713 BC to 294276 AD are written as they are read, and others are refused", arguments: ["timestamptz", "timestamp"])
+    func distantTimes(type: String) throws {
+        let model = try ManagedObjectModel {
+            Entity("Event", userInfo: ["postgres.table": "events"]) {
+                Attribute("seen", .date, optional: true).adding(userInfo: ["postgres.type": type])
+            }
+        }
+        let schema = try existing.schema("CREATE TABLE events (id bigserial PRIMARY KEY, seen \(type), _version bigint NOT NULL DEFAULT 1);")
+        let container = try PostgresServer.container(schema, model)
+        let context = container.newContext()
+        let (past, future) = (Date.distantPast.timeIntervalSinceReferenceDate, Date.distantFuture.timeIntervalSinceReferenceDate)
+        let times: [TimeInterval] = [-210_000_000_000, past, -1, 0, future, 9e12]
+        for time in times { try context.make("Event", ["seen": .date(Date(timeIntervalSinceReferenceDate: time))]) }
+        try context.save()
+        let found = try PostgresServer.container(schema, model).newContext().all("Event", by: "seen").map { try $0.value(forKey: "seen") }
+        #expect(found == times.map { .date(Date(timeIntervalSinceReferenceDate: $0)) })
+        for time in [-1e12, 1e13, 1e300] {
+            let event = try context.make("Event", ["seen": .date(Date(timeIntervalSinceReferenceDate: time))])
+            #expect(hornbeamError { try context.save() }?.code == .typeMismatch, "\(time)")
+            context.delete(event)
+        }
+        #expect(try existing.rows(schema, "SELECT count(*) FROM events") == ["\(times.count)"])
+        try container.close()
+    }
+
+    /// Comparisons by the server had other results than those here, and LIKE ended with an error.
+    @Test("a column whose collation takes different texts for equal is refused")
+    func equatingCollations() throws {
+        let schema = try existing.schema(
+            """
+            CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+            CREATE TABLE notes (id bigserial PRIMARY KEY, text text COLLATE loose, _version bigint NOT NULL DEFAULT 1);
+            """)
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        let error = hornbeamError { _ = try PostgresServer.container(schema, model) }
+        #expect(error?.code == .modelMismatch && error?.message.contains("nondeterministic collation") == true, "\(error?.message ?? "")")
+        try PostgresServer.sql("ALTER TABLE \"\(schema)\".notes ALTER text TYPE text COLLATE \"und-x-icu\"")
+        try PostgresServer.container(schema, model).close()
+    }
+
+    @Test("a column of versions is added again after it was dropped")
+    func versionsAreAddedAgain() throws {
+        let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text);")
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        for _ in 0 ..< 2 {
+            try PostgresServer.container(.postgres(PostgresServer.connection ?? "", schema: schema, altersExistingTables: true), model).close()
+            // The function stays.
+            try PostgresServer.sql("SET search_path TO \"\(schema)\"; DROP TRIGGER _hornbeam_version ON notes; ALTER TABLE notes DROP COLUMN _version")
+        }
+    }
+
+    @Test("texts of other programs with U+0001 are read as they are", arguments: ["\u{1}", "\u{1}A", "a\u{1}é", "\u{1}\u{3}\u{1}"])
+    func controlCharacters(text: String) throws {
+        let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text, _version bigint NOT NULL DEFAULT 1);")
+        let digits = text.utf8.map { String(format: "%02x", $0) }.joined()
+        try PostgresServer.sql("INSERT INTO \"\(schema)\".notes (text) VALUES (convert_from('\\x\(digits)', 'UTF8'))")
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) { Attribute("text", .string, optional: true) }
+        }
+        let container = try PostgresServer.container(schema, model)
+        #expect(try container.newContext().all("Note", by: "text").map { try $0.value(forKey: "text") } == [.string(text)])
+        try container.close()
+    }
 }
 #endif

@@ -168,5 +168,55 @@ import Testing
         #expect(picture.objectID != first.objectID)
         try container.close()
     }
+
+    /// All tables whose names begin like those of the store were removed.
+    @Test("a destroyed store leaves tables of others whose names are like those of its own tables")
+    func similarNamesOfOthers() throws {
+        let schema = PostgresServer.freshSchema()
+        let description = PostgresServer.description(schema)
+        let container = try PostgresServer.container(description)
+        try container.close()
+        try PostgresServer.sql(
+            "SET search_path TO \"\(schema)\"; CREATE TABLE _hornbeam_backup AS SELECT * FROM _hornbeam; CREATE SEQUENCE _hornbeam_mine")
+        try container.persistentStoreCoordinator.destroyPersistentStore(description)
+        let left = try PostgresServer.sql("SELECT string_agg(relname, ' ' ORDER BY 1) FROM pg_class WHERE relnamespace = '\"\(schema)\"'::regnamespace")
+        #expect(left == "_hornbeam_backup _hornbeam_mine")
+    }
+
+    /// The save waited without a limit to remove old entries.
+    @Test("reads of history wait a limited time for another session that has locked it, and saves too", .timeLimit(.minutes(20)))
+    func lockedHistory() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(PostgresServer.description(schema, connectionTimeout: .milliseconds(400)))
+        let context = container.newContext()
+        try context.make("Tag", ["label": "t"])
+        try context.save()
+        let lock = try PostgresServer.holding("SELECT FROM \"\(schema)\"._hornbeam_history_state FOR UPDATE")
+        defer { lock.terminate() }
+        #expect(hornbeamError { _ = try container.history.currentToken() }?.code == .busy)
+        // After some of them, entries are removed.
+        for number in 0 ..< 70 {
+            try context.make("Tag", ["label": .string("\(number)")])
+            try context.save()
+        }
+        lock.terminate()
+        _ = try container.history.currentToken()
+        #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"Tag\"") == "71")
+        try container.close()
+    }
+
+    @Test(
+        "a row that no store writes is an error of the fetch",
+        arguments: ["281474976710656, 'Tag', 1", "9223372036854775807, 'Tag', 1", "0, 'Tag', 1", "-1, 'Tag', 1", "5, 'Tag', 0", "5, 'Other', 1"])
+    func impossibleRows(row: String) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        try PostgresServer.sql("INSERT INTO \"\(schema)\".\"Tag\" (_id, _entity, _version, label) VALUES (\(row), 'x')")
+        let error = hornbeamError { _ = try container.newContext().all("Tag", by: "label") }
+        #expect([.storeOperationFailed, .unknownEntity].contains(error?.code), "\(error?.message ?? "")")
+        try PostgresServer.sql("DELETE FROM \"\(schema)\".\"Tag\"")
+        #expect(try container.newContext().all("Tag", by: "label").isEmpty)
+        try container.close()
+    }
 }
 #endif

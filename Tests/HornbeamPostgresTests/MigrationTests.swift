@@ -174,5 +174,18 @@ import Testing
         }
         #expect(counts == [2, 2, 2])
     }
+
+    /// The column and its values were dropped with the old table.
+    @Test("a migration is refused while tables have columns that others have added, and keeps their values", arguments: ["Author", "Book.tags"])
+    func addedColumns(table: String) throws {
+        let schema = try filledSchema()
+        try PostgresServer.sql("ALTER TABLE \"\(schema)\".\"\(table)\" ADD COLUMN \"a note\" text DEFAULT 'kept'")
+        let error = hornbeamError { _ = try open(schema, Self.second()) }
+        #expect(error?.code == .unsupportedRequest && error?.message.contains("a note") == true, "\(error?.message ?? "")")
+        if table == "Author" { #expect(try PostgresServer.sql("SELECT DISTINCT \"a note\" FROM \"\(schema)\".\"Author\"") == "kept") }
+        try open(schema, Self.first(), migrates: false).close()
+        try PostgresServer.sql("ALTER TABLE \"\(schema)\".\"\(table)\" DROP COLUMN \"a note\"")
+        try open(schema, Self.second()).close()
+    }
 }
 #endif

@@ -96,6 +96,26 @@ import Testing
         try container.close()
     }
 
+    /// libpq refused the statement, and the connection counted as lost.
+    @Test("a condition with more constants than a statement has parameters is decided here")
+    func longConditions() throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 69_999])
+        try context.make("Author", ["name": "b", "born": 70_000])
+        try context.save()
+        let tests = (0 ..< 70_000).map { number in
+            FetchPredicate.Node.comparison(.init(.keyPath(.evaluatedObject, [.name("born")]), .equal, .constant(.int(number)), options: []))
+        }
+        let request = FetchRequest<ManagedObject>(entityName: "Author", predicate: FetchPredicate(node: .or(tests)))
+        let reader = try PostgresServer.container(schema).newContext()
+        #expect(try reader.fetch(request).map(\.objectID) == [author.objectID])
+        #expect(try reader.count(request) == 1)
+        #expect(try reader.explain(request).contains("more rows by the server"))
+        try container.close()
+    }
+
     private func names(_ context: ManagedObjectContext, _ request: FetchRequest<ManagedObject>) throws -> [PropertyValue] {
         try context.fetch(request).map { try $0.value(forKey: $0.entity.name == "Author" ? "name" : "title") }
     }

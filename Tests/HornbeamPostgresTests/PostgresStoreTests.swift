@@ -182,6 +182,17 @@ import Testing
         try second.close()
     }
 
+    @Test func aStoreThatWasClosedTwiceOpensAgain() throws {
+        let store = PostgresStore(PostgresServer.connection ?? "", schema: PostgresServer.freshSchema())
+        for _ in 0 ..< 2 {
+            try store.open(StoreConformance.model())
+            #expect(try store.newKeys(for: ["Author"]).count == 1)
+            try store.close()
+            try store.close()
+        }
+        #expect(hornbeamError { _ = try store.newKeys(for: ["Author"]) }?.code == .closed)
+    }
+
     @Test("a property with the name of a column that each table has is refused", arguments: ["_version", "xmin", "ctid", "tableoid"])
     func namesOfColumnsAreRefused(name: String) throws {
         let model = try ManagedObjectModel { Entity("Thing") { Attribute(name, .string, optional: true) } }

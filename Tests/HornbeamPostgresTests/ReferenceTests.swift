@@ -205,5 +205,49 @@ import Testing
         #expect(try third.newContext().all("Book", by: "title", "title == '4'").map { try $0.value(forKey: "by") } == ["a"])
         #expect(try third.newContext().all("Author", by: "name", "count == 4 AND pages == 10").count == 1)
     }
+
+    /// The table had two columns with the same name.
+    @Test("subentities with ordered relationships of the same name keep the order of each")
+    func ordersOfSubentities() throws {
+        let model = try ManagedObjectModel {
+            Entity("Shape", abstract: true) { Attribute("name", .string) }
+            Entity("Circle", parent: "Shape") { OrderedToMany("parts", to: "Part", inverse: "circle") }
+            Entity("Square", parent: "Shape") { OrderedToMany("parts", to: "Part", inverse: "square") }
+            Entity("Part") {
+                Attribute("number", .integer64)
+                ToOne("circle", to: "Circle", inverse: "parts")
+                ToOne("square", to: "Square", inverse: "parts")
+            }
+        }
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema, model)
+        let context = container.newContext()
+        for (entity, numbers) in [("Circle", [3, 1, 2]), ("Square", [5, 6, 4])] as [(String, [Int64])] {
+            let shape = try context.make(entity, ["name": .string(entity)])
+            for number in numbers {
+                let part = try context.make("Part", ["number": .int(number)])
+                try shape.changeObjects(forKey: "parts") { $0.append(part) }
+            }
+        }
+        try context.save()
+        let reader = try PostgresServer.container(schema, model)
+        let reading = reader.newContext()
+        for (entity, numbers) in [("Circle", [3, 1, 2]), ("Square", [5, 6, 4])] as [(String, [Int64])] {
+            let shape = try #require(reading.all(entity, by: "name").first)
+            #expect(try shape.objects(forKey: "parts").map { try $0.value(forKey: "number") } == numbers.map { .int($0) }, "\(entity)")
+        }
+        for container in [container, reader] { try container.close() }
+    }
+
+    @Test("an ordered relationship whose column for the order would have a longer name than PostgreSQL keeps is refused")
+    func longNamesOfOrders() throws {
+        let name = String(repeating: "n", count: 60)
+        let model = try ManagedObjectModel {
+            Entity("A") { OrderedToMany(name, to: "B", inverse: "a") }
+            Entity("B") { ToOne("a", to: "A", inverse: name) }
+        }
+        let error = hornbeamError { _ = try PostgresServer.container(PostgresServer.freshSchema(), model) }
+        #expect(error?.code == .modelMismatch && error?.message.contains(name) == true, "\(error?.message ?? "")")
+    }
 }
 #endif

@@ -88,5 +88,17 @@ import Testing
         // The store takes blocks of 256 keys.
         #expect(proxy.roundTripCount - before <= saveCount + saveCount * 20 / 256 + 2)
     }
+
+    @Test func aSaveOfManyNewObjectsTakesOneRoundTrip() throws {
+        let (proxy, container) = try proxied(PostgresServer.freshSchema(), pollInterval: .seconds(600))
+        let context = container.newContext()
+        let new = try (0 ..< 3000).map { number in try context.make("Author", ["name": .string("author \(number)")]) }
+        try context.obtainPermanentIDs(for: new)
+        let before = proxy.roundTripCount
+        // Twelve statements, which the server executes while the others are sent.
+        try context.save()
+        #expect(proxy.roundTripCount - before == 1)
+        #expect(try container.newContext().count(FetchRequest<ManagedObject>(entityName: "Author")) == 3000)
+    }
 }
 #endif

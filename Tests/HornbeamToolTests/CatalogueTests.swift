@@ -159,6 +159,16 @@ private let twoPackages = """
         #expect(try reader.next { _, _ in } == nil)
     }
 
+    @Test func aLineWithoutEndIsRefusedInBoundedMemory() throws {
+        let source = MemorySource("Package: " + String(repeating: "y", count: 10_000) + "\n\nPackage: next\n")
+        let reader = ParagraphReader(source, bufferSize: 32, sizeMax: 200)
+        #expect(throws: CatalogueProblem(line: 1, reason: "the paragraph is longer than 200 bytes")) {
+            try reader.next { _, _ in }
+        }
+        #expect(try reader.next { line, bytes in "\(line) \(String(decoding: bytes, as: UTF8.self))" } == "3 Package: next\n")
+        #expect(source.largestBuffer <= 1024)
+    }
+
     @Test(arguments: [
         ("Jane Doe <jane@example.org>", "Jane Doe", "jane@example.org"),
         ("\"Doe, Jane\" <jane@example.org>", "Doe, Jane", "jane@example.org"),
@@ -184,7 +194,7 @@ private let twoPackages = """
         #expect(try Catalogue.find(files: ["x"], aptLists: lists, dpkgStatus: status).lists.map(\.path) == ["x"])
     }
 
-    @Test func aMachineWithoutACatalogueIsToldWhatToDo() {
+    @Test func withoutACatalogueTheErrorNamesTheRemedy() {
         #expect(throws: CatalogueError(
             "This machine has no package catalogue: no list in /nowhere/lists and no /nowhere/status; "
                 + "run 'apt-get update', or name a file with --file.")

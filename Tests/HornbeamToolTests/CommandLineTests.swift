@@ -21,7 +21,7 @@ import Testing
         #expect(try arguments.options("--file") == ["a", "b"])
     }
 
-    @Test func whatIsWrongIsSaid() {
+    @Test func errorsNameTheArgument() {
         var arguments = Arguments(["--limit", "many", "--file"])
         #expect(throws: UsageError("--limit needs a whole number from 1 to 9, not 'many'")) {
             try arguments.integer("--limit", in: 1...9)

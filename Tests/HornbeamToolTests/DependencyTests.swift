@@ -46,7 +46,7 @@ import Testing
         ("a: (>= 1)", 2, "an architecture was expected and byte 32 found"),
         ("${misc:Depends}", 0, "a package name was expected and '$' found"),
     ])
-    func whatIsWrongIsSaidWithItsPlace(text: String, offset: Int, reason: String) {
+    func errorsHaveAnOffsetAndAReason(text: String, offset: Int, reason: String) {
         #expect(throws: DependencyParser.Failure(offset: offset, reason: reason)) { try parse(text) }
     }
 

@@ -29,7 +29,7 @@ import Testing
         complaint { try StoreInspection.withContainer(path) { _ = try query.run(in: $0.viewContext) } }
     }
 
-    @Test func whatIsNotAStoreIsNamed() throws {
+    @Test func aPathThatIsNoStoreIsNamed() throws {
         let file = try folder.write("text", to: "notes.txt")
         try folder.write("text", to: "Folder/notes.txt")
         let paths = [folder.path("Nothing.hornbeam"), file, folder.path("Folder")]

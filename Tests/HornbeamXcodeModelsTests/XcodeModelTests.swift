@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test("ATT-4: a default number followed by other text is omitted and reported, not truncated", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
-    func cutNumbersAreTold(_ text: String) throws {
+    func cutNumbersAreReported(_ text: String) throws {
         let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])
         #expect(
             model.lint().map(\.description) == [
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test("MDL-1 (1.29, 8): missing flags of a fetch request have the API's defaults, and a mixture is reported")
-    func missingFlagsAreTold() throws {
+    func missingFlagsAreReported() throws {
         let some = try changed([("fetchLimit=\"20\"", "fetchLimit=\"20\" includeSubentities=\"NO\" returnObjectsAsFaults=\"YES\"")])
         let template = try #require(some.definition.fetchRequestTemplates.first)
         #expect(!template.includesSubentities && template.includesPropertyValues && template.includesPendingChanges)

@@ -9,9 +9,7 @@ final class KillTrial {
     let seed: UInt64
     let path: String
     private var acknowledged: UInt64 = 0
-    /// The expected content at the last verification, and `known`, its transaction. Each verification advances them.
-    private var state = EngineOracle.State()
-    private var known: UInt64 = 0
+    private var content = CommittedContent()
     private var graph = GraphOracle()
 
     init(level: KillChild.Level, seed: UInt64, folder: URL) {
@@ -55,17 +53,7 @@ final class KillTrial {
         let engine = try Engine.open(path, options: oracle.options)
         let found = try oracle.newest(in: engine.snapshot())
         try accept(found)
-        while known < found {
-            known += 1
-            if known > 1 { for change in oracle.changes(known) { state.apply(change) } }
-        }
-        guard try oracle.digest(try engine.snapshot()) == state.digest else {
-            throw Finding("the content is not that after transaction \(found)")
-        }
-        let report = try engine.check()
-        guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
-        // Sometimes the store is not closed, so that the next recovery follows a recovery.
-        if Bool.random() { try engine.close() }
+        try content.verify(engine, at: found, oracle)
     }
 
     private func verifyGraph() throws {

@@ -21,7 +21,7 @@ extension RandomVersion {
         let attribute = AttributeDescription(name, type, optional: isOptional, default: isOptional && chance() ? .null : value)
         definition.entities[entity].attributes.append(attribute)
         forEachObject(of: family(definition.entities[entity].name)) { $0.values[name] = attribute.defaultValue }
-        noteAdded(name)
+        recordAdded(name)
         note("add \(definition.entities[entity].name).\(name)")
     }
 
@@ -41,7 +41,7 @@ extension RandomVersion {
         dropIndexes(of: old)
         definition.entities[entity].attributes[place].name = name
         definition.entities[entity].attributes[place].renamingIdentifier = old
-        if isAdded("optional \(old)") { noteAdded("optional \(name)") }
+        if isAdded("optional \(old)") { recordAdded("optional \(name)") }
         forEachObject(of: family(definition.entities[entity].name)) { $0.values[name] = $0.values.removeValue(forKey: old) }
         note("rename \(definition.entities[entity].name).\(old) to \(name)")
     }
@@ -71,13 +71,13 @@ extension RandomVersion {
             dropIndexes(of: name)
             definition.entities[entity].attributes[position].name = name
             definition.entities[entity].attributes[position].renamingIdentifier = old
-            noteAdded(name)
-            noteAdded("optional \(name)")
+            recordAdded(name)
+            recordAdded("optional \(name)")
         }
         forEachObject(of: family(definition.entities[entity].name)) { object in
             (object.values[one], object.values[two]) = (object.values[two], object.values[one])
         }
-        noteExchange([one, two])
+        recordExchange([one, two])
         note("exchange \(definition.entities[entity].name).\(one) and \(two)")
     }
 
@@ -93,7 +93,7 @@ extension RandomVersion {
             }
         }
         definition.entities[entity].attributes[place] = attribute
-        noteAdded("optional \(attribute.name)")
+        recordAdded("optional \(attribute.name)")
         note("\(definition.entities[entity].name).\(attribute.name) is \(attribute.isOptional ? "optional" : "required")")
     }
 
@@ -105,7 +105,7 @@ extension RandomVersion {
         definition.entities[index(parent)].attributes.append(attribute)
         let others = family(parent).subtracting(family(definition.entities[entity].name))
         forEachObject(of: others) { $0.values[attribute.name] = attribute.defaultValue }
-        noteAdded(attribute.name)
+        recordAdded(attribute.name)
         note("move \(attribute.name) from \(definition.entities[entity].name) up to \(parent)")
     }
 
@@ -120,7 +120,7 @@ extension RandomVersion {
         dropIndexes(of: attribute.name)
         definition.entities[index(child.name)].attributes.append(attribute)
         forEachObject(of: family(name).subtracting(family(child.name))) { $0.values[attribute.name] = nil }
-        noteAdded(attribute.name)
+        recordAdded(attribute.name)
         note("move \(attribute.name) from \(name) down to \(child.name)")
     }
 

@@ -5,7 +5,7 @@ extension RandomVersion {
         let name = newName("E")
         let parent = chance() ? pick(definition.entities)?.name : nil
         definition.entities.append(Entity(name, parent: parent))
-        noteAdded(name)
+        recordAdded(name)
         note("add \(name)" + (parent.map { " below \($0)" } ?? ""))
     }
 

@@ -20,12 +20,12 @@ extension RandomVersion {
         relationship.isOrdered = relationship.isToMany && chance()
         definition.entities[index(owner)].relationships.append(relationship)
         forEachObject(of: family(owner)) { $0.links[name] = [] }
-        noteAdded(name)
+        recordAdded(name)
         if let inverse {
             let back = RelationshipDescription(inverse, to: owner, inverse: name, toMany: chance())
             definition.entities[index(destination)].relationships.append(back)
             forEachObject(of: family(destination)) { $0.links[inverse] = [] }
-            noteAdded(inverse)
+            recordAdded(inverse)
         }
         note("add \(owner).\(name) to \(destination)" + (inverse.map { ", inverse \($0)" } ?? ""))
     }
@@ -56,7 +56,7 @@ extension RandomVersion {
         let name = definition.entities[entity].relationships[place].name
         definition.entities[entity].relationships[place].isOrdered.toggle()
         forEachObject(of: family(definition.entities[entity].name)) { $0.links[name]?.sort() }
-        noteAdded("order \(name)")
+        recordAdded("order \(name)")
         note("\(name) is \(definition.entities[entity].relationships[place].isOrdered ? "ordered" : "unordered")")
     }
 
@@ -72,7 +72,7 @@ extension RandomVersion {
         for (key, object) in plain.objects.sorted(by: { $0.key < $1.key }) {
             for target in object.links[relationship.name] ?? [] { plain.objects[target]?.links[name]?.append(key) }
         }
-        noteAdded(name)
+        recordAdded(name)
         note("add the inverse \(name) of \(owner).\(relationship.name)")
     }
 

@@ -95,9 +95,9 @@ struct RandomVersion {
 
     mutating func note(_ edit: String) { edits.append(edit) }
 
-    mutating func noteAdded(_ name: String) { added.insert(name) }
+    mutating func recordAdded(_ name: String) { added.insert(name) }
 
-    mutating func noteExchange(_ names: [String]) { exchanged.formUnion(names) }
+    mutating func recordExchange(_ names: [String]) { exchanged.formUnion(names) }
 
     func wasExchanged(_ name: String) -> Bool { exchangedBefore.contains(name) }
 

@@ -5,9 +5,7 @@ import HornbeamEngine
 final class ProcessesTrial {
     private let seed: UInt64
     private let path: String
-    /// The expected content at the last verification, and its transaction.
-    private var state = EngineOracle.State()
-    private var known: UInt64 = 0
+    private var content = CommittedContent()
 
     init(seed: UInt64, folder: URL) {
         self.seed = seed
@@ -32,7 +30,7 @@ final class ProcessesTrial {
         defer { _ = group.end() }
         try trial.disturb(group)
         let acknowledged = group.end().compactMap { UInt64($0) }.max() ?? 0
-        let commits = try verify(processes: trial.processes, max(acknowledged, known))
+        let commits = try verify(processes: trial.processes, max(acknowledged, content.transaction))
         return .init(kills: group.killCount, stops: group.stopCount, holderStops: group.holderStopCount, commits: commits)
     }
 
@@ -45,17 +43,8 @@ final class ProcessesTrial {
         let found = try oracle.newest(in: engine.snapshot())
         guard found >= acknowledged else { throw Finding("\(acknowledged) was acknowledged and the store ends with \(found)") }
         guard found <= acknowledged + UInt64(count) else { throw Finding("the store ends with \(found) and \(acknowledged) was the last report") }
-        let before = known
-        while known < found {
-            known += 1
-            if known > 1 { for change in oracle.changes(known) { state.apply(change) } }
-        }
-        guard try oracle.digest(try engine.snapshot()) == state.digest else {
-            throw Finding("the content is not that after transaction \(found)")
-        }
-        let report = try engine.check()
-        guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
-        if Bool.random() { try engine.close() }
+        let before = content.transaction
+        try content.verify(engine, at: found, oracle)
         return Int(found - before)
     }
 }

@@ -101,7 +101,7 @@ final class ScheduledTrial: Sendable {
         try again.close()
     }
 
-    /// The same after the death of the first engine: the second one finds all acknowledged commits, and perhaps the one that was in progress.
+    /// Throws unless the second engine finds all acknowledged commits after the death of the first one. It may also find the commit that was in progress.
     func judgeDeath() throws {
         let survivor = engines[1]
         let transaction = try survivor.begin()

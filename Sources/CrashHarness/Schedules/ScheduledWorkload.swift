@@ -127,7 +127,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: outcome.trace)
     }
 
-    /// Runs two engines in the order of a schedule. The first one dies at a call of the file system after `calls` others; the second one goes on.
+    /// Runs two engines in the order of a schedule. The first one dies at a call of the file system after `calls` others; the second one continues.
     /// Returns whether it died.
     func performDeath(_ schedule: Schedule, after calls: Int) throws -> Bool {
         let disk = base.copy()

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Articles of a feed, imported again and again: rows of dictionaries with an owner, nulls that keep values, cleaning, a transaction, a reset.
+/// Articles of a feed, imported repeatedly: rows of dictionaries with an owner, nulls that keep values, cleaning, a transaction, a reset.
 @MainActor enum FeedImport {
     @Entity final class Feed: ManagedObject, UniquelyKeyed {
         @Attribute(.unique) var name: String

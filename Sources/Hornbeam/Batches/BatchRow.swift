@@ -108,8 +108,14 @@ public final class BatchRow {
     private func add(_ ids: some Sequence<ManagedObjectID>, to property: PropertyDescription) {
         for id in ids {
             guard let reference = reference(id) else { return fail(foreign(id, property)) }
+            guard isMember(reference, of: property) else { return fail(notMembers(.objectID(id), property)) }
             members[property.index, default: []].append(reference)
         }
+    }
+
+    private func isMember(_ object: ObjectReference, of property: PropertyDescription) -> Bool {
+        guard let destination = property.destinationEntity else { return false }
+        return entity.managedObjectModel.entities[Int(object.entityIndex)].isKind(of: destination)
     }
 
     // MARK: Errors
@@ -122,10 +128,11 @@ public final class BatchRow {
     }
 
     private func notMembers(_ value: PropertyValue, _ property: PropertyDescription) -> HornbeamError {
-        HornbeamError(
+        let given = if case .objectID(let id) = value { "an object of “\(id.entityName)”" } else { value.kindWithArticle }
+        return HornbeamError(
             .typeMismatch,
-            "The members of “\(entity.name).\(property.name)” are an array or a set of object IDs, and "
-                + "\(value.kindWithArticle) was given.",
+            "The members of “\(entity.name).\(property.name)” are an array or a set of IDs of objects of "
+                + "“\(property.destinationEntity?.name ?? "")”, and \(given) was given.",
             entity: entity.name, key: property.name, value: value)
     }
 

@@ -8,30 +8,30 @@ public struct ChangeSequence: AsyncSequence, Sendable {
     public typealias Element = ObjectChanges
     public typealias Failure = Never
 
-    private let mailbox: ChangeMailbox
+    private let subscriber: ChangeSubscriber
 
-    init(_ mailbox: ChangeMailbox) { self.mailbox = mailbox }
+    init(_ subscriber: ChangeSubscriber) { self.subscriber = subscriber }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: mailbox, wakeUps: mailbox.wakeUps.makeAsyncIterator()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(subscriber: subscriber, wakeUps: subscriber.wakeUps.makeAsyncIterator()) }
 
     /// Waits for the next changes. The iteration ends when the store is closed or the task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let mailbox: ChangeMailbox
+        fileprivate let subscriber: ChangeSubscriber
         fileprivate var wakeUps: AsyncStream<Void>.Iterator
 
         public mutating func next() async -> ObjectChanges? { await next(isolation: nil) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectChanges? {
             while true {
-                if let changes = mailbox.dequeue() { return changes }
-                guard await wakeUps.next(isolation: actor) != nil else { return mailbox.dequeue() }
+                if let changes = subscriber.dequeue() { return changes }
+                guard await wakeUps.next(isolation: actor) != nil else { return subscriber.dequeue() }
             }
         }
     }
 }
 
-/// Combines the changes that one sequence has not read yet.
-final class ChangeMailbox: Sendable {
+/// The subscriber of a change sequence: combines the changes that the sequence has not read yet.
+final class ChangeSubscriber: Sendable {
     private let limit: Int
     private let waiting = Guarded<ObjectChanges?>(nil)
     let wakeUps: AsyncStream<Void>
@@ -44,7 +44,7 @@ final class ChangeMailbox: Sendable {
 
     /// - Parameter count: The number of objects in `changes`; if unknown, the largest integer. If the limit is exceeded, `changes` is
     ///   not called.
-    func deliver(_ transaction: UInt64, count: Int, _ changes: () -> ObjectChanges) {
+    func receive(_ transaction: UInt64, count: Int, _ changes: () -> ObjectChanges) {
         waiting.withLock { waiting in
             let isTooMuch = count > limit - (waiting?.count ?? 0) || waiting?.invalidatedAll == true && count > 0
             let new = isTooMuch ? ObjectChanges(invalidatedAll: true, transaction: transaction) : changes()
@@ -65,7 +65,7 @@ final class ChangeMailbox: Sendable {
     func finish() { wakeUpContinuation.finish() }
 }
 
-/// A weak reference to a mailbox. The reader of the sequence owns the mailbox.
-struct WeakMailbox {
-    weak var mailbox: ChangeMailbox?
+/// A weak reference to a subscriber. The reader of the sequence owns the subscriber.
+struct WeakSubscriber {
+    weak var subscriber: ChangeSubscriber?
 }

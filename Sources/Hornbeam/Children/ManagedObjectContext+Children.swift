@@ -69,7 +69,7 @@ extension ManagedObjectContext {
                 object.state.remove(.gone)
                 object.state.insert(.fault)
                 merged.changes.refreshed.insert(object.objectID)
-                observers.hub?.noteChange(object)
+                observers.hub?.notifyOfChange(object)
             }
         }
         rebaseMembers()

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     public var deletedObjects: Set<ManagedObject> { Set(tracker.objects.all.filter { $0.state.contains(.deleted) }) }
 
     /// Marks an object as changed. Called by every change.
-    func noteChange(of object: ManagedObject, isNew: Bool = false) {
+    func recordChange(of object: ManagedObject, isNew: Bool = false) {
         require(
             !role.isDetachedReader,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "

@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     func mark(_ object: ManagedObject) {
         if let stack = object.undoStack { stack.register(.delete(object, members: object.allMembers)) }
         if !object.state.contains(.inserted) { _ = object.writableRecord() }
-        noteChange(of: object)
+        recordChange(of: object)
         object.state.insert(.deleted)
     }
 

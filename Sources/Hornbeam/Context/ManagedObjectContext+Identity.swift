@@ -24,10 +24,19 @@ extension ManagedObjectContext {
             let scope = scope(at: entity.index, in: above.scope.slot)
             return makeFault(scope, key: id.reference, hint: RowHint(), state: [.fault, .temporary])
         }
-        guard !id.isTemporaryID, let slot = slot(of: id) else {
+        guard !id.isTemporaryID, !entity.isAbstract, let slot = slot(of: id) else {
             return makeDetachedObject(scope(at: entity.index), key: id.reference)
         }
-        return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
+        let scope = scope(at: entity.index, in: slot)
+        // All entities of a store take their keys from one sequence, so an ID with a wrong entity can have the key of a registered object.
+        if registry[id.reference | scope.keyBits] != nil, !hasRow(id.reference, scope) { return makeDetachedObject(scope, key: id.reference) }
+        return makeFault(scope, key: id.reference, hint: RowHint())
+    }
+
+    /// False also if the row cannot be read.
+    private func hasRow(_ key: UInt64, _ scope: EntityScope) -> Bool {
+        var hint = RowHint()
+        return (try? scope.readingCells().find(key, &hint)) ?? false
     }
 
     /// The object with an ID, read from the store (MOC-15).
@@ -35,7 +44,8 @@ extension ManagedObjectContext {
     /// - Throws: `objectNotFound` (133000) if there is none; the store's error if it cannot be read.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         if let object = try plainObject(with: id) { return object }
-        if registeredObject(for: id) == nil { try advance() }
+        let isNew = registeredObject(for: id) == nil
+        if isNew { try advance() }
         guard persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] != nil else {
             throw HornbeamError(
                 .objectNotFound,
@@ -43,6 +53,8 @@ extension ManagedObjectContext {
                 entity: id.entityName, objectIDs: [id])
         }
         let object = object(with: id)
+        // The row with this key may be of another entity, whose object a later fetch must find.
+        defer { if isNew, object.state.contains(.gone), registry[object.registryKey] === object { registry.remove(object.registryKey) } }
         try object.fire()
         if object.state.contains(.gone) || object.state.contains(.deleted) { throw object.missingRow() }
         return object
@@ -67,7 +79,7 @@ extension ManagedObjectContext {
         let object = makeFault(scope, key: id.reference, hint: hint)
         recordLookup(of: object)
         object.becomeRealised()
-        cells.fetchTexts(hint)
+        cells.prefetchTexts(hint)
         return object
     }
 
@@ -155,7 +167,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID of another store.
+    /// A detached object for an ID that this context cannot have: a temporary ID of another context, or an ID that names no object of its stores.
     private func makeDetachedObject(_ scope: EntityScope, key: UInt64) -> ManagedObject {
         scope.objectClass.init(
             ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))

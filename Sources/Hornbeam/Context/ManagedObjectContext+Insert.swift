@@ -43,7 +43,7 @@ extension ManagedObjectContext {
             "The \(object.scope.entity.name) belongs to another context, or its context is gone. Make a new object here.")
         guard object.state.contains(.deleted) else { return }
         object.undoStack?.register(.undelete(object))
-        noteChange(of: object)
+        recordChange(of: object)
         object.state.remove(.deleted)
         clearUpdatedIfUnchanged(of: object)
     }
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         registry.insert(object, at: object.registryKey)
-        noteChange(of: object, isNew: true)
+        recordChange(of: object, isNew: true)
         object.undoStack?.register(.insert(object))
     }
 
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
         object.record = record
         object.state = object.state.subtracting([.gone, .deleted, .detached, .fault, .failed]).union(.inserted)
         registry.insert(object, at: object.registryKey)
-        noteChange(of: object, isNew: true)
+        recordChange(of: object, isNew: true)
         object.undoStack?.register(.insert(object))
     }
 

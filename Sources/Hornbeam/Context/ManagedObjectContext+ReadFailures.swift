@@ -31,7 +31,7 @@ extension ManagedObjectContext {
             entity: details.first?.entity, objectIDs: details.flatMap(\.objectIDs), details: details)
     }
 
-    func noteFailure(_ error: any Error, of object: ManagedObject) {
+    func recordFailure(_ error: any Error, of object: ManagedObject) {
         var error = error as? HornbeamError
             ?? HornbeamError(.general, "Reading an object failed.", cause: "\(error)", underlyingError: error)
         if error.objectIDs.isEmpty { error.objectIDs = [object.objectID] }
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     /// Runs a read outside a getter. If it fails, records the failure and returns nil. A removed store is not a failure.
     func recordingFailure<Result>(_ object: ManagedObject, _ read: () throws -> Result?) -> Result? {
         do { return try read() } catch {
-            if (error as? HornbeamError)?.code != .closed { noteFailure(error, of: object) }
+            if (error as? HornbeamError)?.code != .closed { recordFailure(error, of: object) }
             return nil
         }
     }

@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     private func restore(_ object: ManagedObject) {
         object.state.remove([.updated, .deleted, .changedSinceWillSave, .watched, .failed])
         guard let record = object.record else { return }
-        defer { observers.hub?.noteChange(object) }
+        defer { observers.hub?.notifyOfChange(object) }
         record.discardChanges()
         record.version = 0
         readParent(object)
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()
         guard object.managedObjectContext === self, !object.isInserted else { return }
-        reread(object, mergeChanges: mergeChanges, settling: true)
+        reread(object, mergeChanges: mergeChanges, resolving: true)
         tracker.event.refreshed.insert(object.objectID)
     }
 
@@ -99,36 +99,36 @@ extension ManagedObjectContext {
         processPendingChanges()
         try advance()
         for object in registry.objects where !object.isInserted {
-            reread(object, mergeChanges: true, settling: true)
+            reread(object, mergeChanges: true, resolving: true)
             tracker.event.refreshed.insert(object.objectID)
         }
         processPendingChanges()
     }
 
     /// Takes the current values of the parent or the store as the base values of the pending changes.
-    private func updateOriginals(of object: ManagedObject, settling: Bool) {
+    private func updateOriginals(of object: ManagedObject, resolving: Bool) {
         if parent != nil {
-            if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
+            if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row, resolving: resolving) }
         } else {
             object.record?.frozenRow = nil
-            if let snapshot { rebase(object, snapshot, settling: settling) }
+            if let snapshot { rebase(object, snapshot, resolving: resolving) }
         }
     }
 
-    /// - Parameter settling: True if this call resolves conflicts; false if the save resolves them.
-    func reread(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
+    /// - Parameter resolving: True if this call resolves conflicts; false if the save resolves them.
+    func reread(_ object: ManagedObject, mergeChanges: Bool, resolving: Bool = false) {
         failures.forget(object.objectID)
         tracker.noteEdit()
         tracker.objects.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             object.record?.fetched.removeAll()
-            updateOriginals(of: object, settling: settling)
+            updateOriginals(of: object, resolving: resolving)
             object.awake(fromSnapshotEvents: .refresh)
         } else {
             object.state.remove([.deleted, .updated])
             object.turnIntoFault(keepingTransients: mergeChanges)
         }
-        if settling, object.state.contains(.watched) { object.watchCurrentVersion() }
+        if resolving, object.state.contains(.watched) { object.watchCurrentVersion() }
     }
 }

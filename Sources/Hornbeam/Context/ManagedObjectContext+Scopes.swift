@@ -50,9 +50,9 @@ extension ManagedObjectContext {
 
     // MARK: The store of an ID
 
-    /// The slot of an ID's store; nil for temporary IDs, and if the store is not open.
+    /// The slot of an ID's store; nil for temporary IDs, for IDs whose number no store assigns, and if the store is not open.
     func slot(of id: ManagedObjectID) -> StoreSlot? {
-        guard let identifier = id.storeIdentifier else { return nil }
+        guard let identifier = id.storeIdentifier, StoreSlot.isLocal(id.reference) else { return nil }
         if let slot = stack.slot(of: identifier) { return slot }
         guard let snapshot, parent == nil, snapshot.stack !== persistentStoreCoordinator.stack else { return nil }
         // The store may have been added after this context switched to its snapshot.
@@ -67,6 +67,7 @@ extension ManagedObjectContext {
         let store = try stack.store(in: object.scope.slot)
         guard try store.load(ObjectReference(object.scope.entity, object.key)) else { return false }
         try switchToNewest(object.scope.slot)
+        object.scope.followDetachedReader(snapshot)
         return true
     }
 
@@ -75,7 +76,9 @@ extension ManagedObjectContext {
         let store = try stack.store(in: owner.scope.slot)
         let reference = ObjectReference(owner.scope.entity, owner.key)
         let transaction = try readingSnapshot()[owner.scope.slot]?.transaction ?? .max
-        if try store.loadMembers(of: property, owner: reference, in: transaction) { try switchToNewest(owner.scope.slot) }
+        guard try store.loadMembers(of: property, owner: reference, in: transaction) else { return }
+        try switchToNewest(owner.scope.slot)
+        owner.scope.followDetachedReader(snapshot)
     }
 
     /// Loads the objects at the other end of a relationship of several objects together, if their store answers queries itself.

@@ -25,7 +25,7 @@ struct ChangeTracker {
         if !object.state.contains(.inserted) { object.state.insert(.updated) }
         if !object.state.contains(.tracked) { objects.append(object) }
         if object.state.contains(.touched) {
-            if isNew { event.noteNew(object) }
+            if isNew { event.recordNew(object) }
             return false
         }
         object.state.insert(.touched)

@@ -50,8 +50,8 @@ struct ContextObservers {
     var listeners: [(ContextEvent) -> Bool] = []
     /// True if a save changed objects by resolving conflicts. The next event does not list these objects.
     var hasUnlistedChanges = false
-    /// The mailboxes of change sequences.
-    var mailboxes: [WeakMailbox] = []
+    /// The subscribers of change sequences, one for each sequence.
+    var subscribers: [WeakSubscriber] = []
     /// Notifies observers of properties; nil if observation is not available.
     var hub: ObservationHub?
     /// True while the listeners are called. Meanwhile, `listeners` contains only those that were added during the calls.
@@ -59,7 +59,7 @@ struct ContextObservers {
     /// Changes that the listeners have not received yet.
     var queue: [ContextEvent] = []
 
-    var isEmpty: Bool { listeners.isEmpty && mailboxes.isEmpty && !isNotifying }
+    var isEmpty: Bool { listeners.isEmpty && subscribers.isEmpty && !isNotifying }
 }
 
 /// The state of reading objects: objects created ahead of their use, and the cost of reading.

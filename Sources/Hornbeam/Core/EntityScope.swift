@@ -57,7 +57,9 @@ public final class EntityScope {
         isNested = context.parent != nil
         hub = context.observers.hub
         self.isIncremental = isIncremental
-        if let snapshot = context.snapshot { read(from: snapshot) }
+        guard let snapshot = context.snapshot else { return }
+        if detachedReader != nil { lastSnapshot = snapshot }
+        read(from: snapshot)
     }
 
     /// Sets the snapshot. Called when the context switches to another one.
@@ -70,7 +72,7 @@ public final class EntityScope {
     func readingMembers(of property: PropertyDescription) throws -> MemberReader {
         if let lastMembers, lastMembers.property == property.index { return lastMembers.reader }
         let reader = try readingSnapshot().memberReader(of: property)
-        // A detached read-only context has one snapshot only; the reader would form a cycle.
+        // The reader of a detached read-only context would form a cycle.
         if unsafe livingContext != nil { lastMembers = (property.index, reader) }
         return reader
     }
@@ -82,15 +84,26 @@ public final class EntityScope {
     @inline(__always)
     func readingCells() throws -> CellReader {
         if let cells { return cells }
-        let cells = try readingSnapshot().cells(entity)
+        let snapshot = try context.readingSnapshot()
+        if unsafe livingContext == nil { lastSnapshot = snapshot }
+        let cells = try snapshot.part(slot).cells(entity)
         self.cells = cells
         return cells
+    }
+
+    /// Called after a row or members were loaded. A detached read-only context does not know its entity caches, so each of them retains the snapshot of its
+    /// `cells`, and switches when it loads itself.
+    func followDetachedReader(_ snapshot: StackSnapshot?) {
+        guard unsafe livingContext == nil else { return }
+        // The cells of the former snapshot are not used any more when it is released.
+        read(from: snapshot)
+        lastSnapshot = snapshot
     }
 
     /// The context for reading: the living one, or a detached read-only one with its last snapshot.
     ///
     /// The optimiser may release a context after its last use in a function, although the function still reads
-    /// its objects. So reading works without the context, and only changes require it (`noteChange`).
+    /// its objects. So reading works without the context, and only changes require it (`recordChange`).
     var context: ManagedObjectContext {
         if let livingContext = unsafe livingContext { return livingContext }
         if let detachedReader { return detachedReader }

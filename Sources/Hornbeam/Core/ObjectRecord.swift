@@ -61,7 +61,7 @@ final class ObjectRecord {
     var changedBySetters: PropertySet { changed.intersection(assigned) }
 
     /// Records that a setter changed a property.
-    func noteAssignment(of index: Int) {
+    func recordAssignment(of index: Int) {
         assigned.insert(index)
         changedInEvent.insert(index)
     }

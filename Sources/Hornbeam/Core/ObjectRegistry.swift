@@ -1,5 +1,4 @@
 internal import HornbeamStore
-internal import HornbeamThreads
 
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
@@ -7,17 +6,17 @@ internal import HornbeamThreads
 /// share lines, and a single object uses one line. The registry retains its objects. `sweep` releases the unchanged objects that the
 /// program does not use, so the references of the registry are weak in effect (MOC-16). Safe: it owns its memory.
 @safe final class ObjectRegistry {
-    private static let groupSize = 8
+    static let groupSize = 8
     private static let capacityMin = 8
     /// An empty table with at most this capacity is not freed, because it is usually filled again.
     private static let emptyCapacityMax = 1024
 
     /// For each slot, the number of its group plus one: the keys without their low three bits. 0 for an empty slot.
-    private var numbers: UnsafeMutablePointer<UInt64>
+    var numbers: UnsafeMutablePointer<UInt64>
     /// The objects, eight for each slot.
-    private var cells: UnsafeMutablePointer<ManagedObject?>
+    var cells: UnsafeMutablePointer<ManagedObject?>
     /// The number of slots: a power of two.
-    private var capacity: Int
+    var capacity: Int
     /// The number of slots in use, including those of groups without objects.
     private var used = 0
     /// The group of the last successful search, and its slot.
@@ -27,7 +26,7 @@ internal import HornbeamThreads
     private static let noBounds = (lower: UInt64.max, upper: UInt64(0))
     private(set) var count = 0
     /// For each slot, a bitmap of the objects that become faults at their next lookup; nil if there are none.
-    private var dueFaults: UnsafeMutablePointer<UInt8>?
+    var dueFaults: UnsafeMutablePointer<UInt8>?
     /// The numbers of objects and groups after the last sweep. The next sweep runs when one of them has doubled.
     private var survivors = (objects: 0, groups: 0)
 
@@ -61,7 +60,7 @@ internal import HornbeamThreads
             let number = Self.number(key)
             if number != current {
                 current = number
-                fetchAhead(of: number)
+                prefetchGroup(of: number)
             }
             guard let place = place(of: number) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
@@ -72,7 +71,7 @@ internal import HornbeamThreads
 
     /// Prefetches the group of a row that comes a few rows later. Unless there was a collision, its slot follows from its number.
     @inline(__always)
-    private func fetchAhead(of number: UInt64) {
+    private func prefetchGroup(of number: UInt64) {
         let place = firstPlace(number &+ 8)
         unsafe ResultSet.prefetchLines(numbers + place, cells + place * Self.groupSize)
     }
@@ -158,83 +157,6 @@ internal import HornbeamThreads
         withObject(at: index) { $0.record == nil && $0.state.subtracting(.fault).isEmpty } ?? true
     }
 
-    // MARK: Deferred faults
-
-    /// Returns the objects with state besides their row, or in use outside the registry, in key order. The other objects become faults: the
-    /// program cannot distinguish such an object from one that was released and created again.
-    ///
-    /// An object becomes a fault at its next lookup, so objects without a lookup cost nothing. Before that, a weak reference may have reached the object
-    /// without the registry, so the lookup checks its state again.
-    func heldObjectsFaultingOthers() -> [ManagedObject] {
-        let due = unsafe dueFaults ?? Self.marks(capacity)
-        unsafe dueFaults = unsafe due
-        let parts = max(1, min(Cores.count, capacity / Self.slotsPerThread))
-        var held = [[ManagedObject]](repeating: [], count: parts)
-        unsafe held.withUnsafeMutableBufferPointer { held in
-            let held = unsafe held
-            Cores.share(parts) { unsafe held[$0] = unsafe heldObjects(capacity * $0 / parts..<capacity * ($0 + 1) / parts, marking: due) }
-        }
-        return held.joined().sorted { $0.key < $1.key }
-    }
-
-    /// The smallest number of slots for which another thread is used: about half a millisecond of work.
-    private static let slotsPerThread = 1 << 13
-
-    private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
-        var held: [ManagedObject] = []
-        var ahead = (place: places.lowerBound, groups: 0)
-        for place in places where unsafe numbers[place] != 0 {
-            while ahead.groups < Self.groupsAhead, ahead.place < places.upperBound {
-                if unsafe numbers[ahead.place] != 0 {
-                    let farAhead = unsafe cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
-                    unsafe ResultSet.prefetchLines(farAhead, due + ahead.place)
-                    fetchObjects(of: ahead.place)
-                    ahead.groups += 1
-                }
-                ahead.place += 1
-            }
-            ahead.groups -= 1
-            for cell in 0..<Self.groupSize {
-                let index = place * Self.groupSize + cell
-                guard let isPlain = isPlain(index) else { continue }
-                if isPlain, unsafe isKnownUniquelyReferenced(&cells[index]) {
-                    unsafe due[place] |= 1 << UInt8(cell)
-                } else if let object = unsafe cells[index] {
-                    unsafe due[place] &= ~(1 << UInt8(cell))
-                    held.append(object)
-                }
-            }
-        }
-        return held
-    }
-
-    /// The number of groups whose objects are prefetched, including the current one. The processor can wait for about as many objects
-    /// in parallel.
-    private static let groupsAhead = 5
-
-    /// Prefetches the memory of a group's objects, which are scattered.
-    @inline(__always)
-    private func fetchObjects(of place: Int) {
-        let addresses = unsafe UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
-        for cell in 0..<Self.groupSize {
-            if let object = unsafe addresses[cell] { unsafe ResultSet.prefetchLines(object, object + 48) }
-        }
-    }
-
-    @inline(never)
-    private func becomeFaultIfDue(at index: Int) {
-        let (place, cell) = (index / Self.groupSize, UInt8(index % Self.groupSize))
-        guard let dueFaults = unsafe dueFaults, unsafe dueFaults[place] & 1 << cell != 0 else { return }
-        unsafe dueFaults[place] &= ~(1 << cell)
-        if isPlain(index) == true { withObject(at: index) { $0.state.insert(.fault) } }
-    }
-
-    private static func marks(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
-        let marks = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        unsafe marks.initialize(repeating: 0, count: capacity)
-        return unsafe marks
-    }
-
     // MARK: Sweeping
 
     /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
@@ -289,7 +211,7 @@ internal import HornbeamThreads
 
     /// True for an object that has no state besides its row; nil for an empty cell.
     @inline(__always)
-    private func isPlain(_ index: Int) -> Bool? {
+    func isPlain(_ index: Int) -> Bool? {
         withObject(at: index) { $0.state.isDisjoint(with: [.tracked, .inserted]) && $0.record == nil }
     }
 
@@ -299,7 +221,7 @@ internal import HornbeamThreads
 
     /// Passes an object to `body` without reference counting; nil for an empty cell.
     @inline(__always) @discardableResult
-    private func withObject<R>(at index: Int, _ body: (ManagedObject) -> R) -> R? {
+    func withObject<R>(at index: Int, _ body: (ManagedObject) -> R) -> R? {
         guard let address = unsafe UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
         return unsafe Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }

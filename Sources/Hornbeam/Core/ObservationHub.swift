@@ -40,7 +40,7 @@ final class ObservationHub: Observable {
     private subscript(cell cell: Cell) -> Void { () }
 
     /// Records a read of a property, if tracking is active.
-    func noteAccess(_ object: ManagedObject, _ property: Int) {
+    func recordAccess(_ object: ManagedObject, _ property: Int) {
         let visits = probe.visits
         registrar.access(self, keyPath: probePath)
         guard probe.visits != visits else { return }
@@ -53,7 +53,7 @@ final class ObservationHub: Observable {
     }
 
     /// Notifies observers of a changed property; if nil, of all properties of the object.
-    func noteChange(_ object: ManagedObject, _ property: Int? = nil) {
+    func notifyOfChange(_ object: ManagedObject, _ property: Int? = nil) {
         guard !watched.isEmpty, let properties = watched[ObjectIdentifier(object)]?.properties else { return }
         for index in properties where property == nil || property == index {
             // Observers are notified once. When they read the property again, the read is recorded again.

@@ -15,7 +15,7 @@ struct PendingEvent {
     }
 
     /// Records that an object in the event is new now.
-    mutating func noteNew(_ object: ManagedObject) { newLater.insert(ObjectIdentifier(object)) }
+    mutating func recordNew(_ object: ManagedObject) { newLater.insert(ObjectIdentifier(object)) }
 
     /// The new objects of the event. Observers have not been notified of them.
     var new: Set<ObjectIdentifier> { newLater.union(touched.lazy.filter(\.isNew).map { ObjectIdentifier($0.object) }) }

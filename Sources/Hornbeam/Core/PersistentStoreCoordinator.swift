@@ -155,7 +155,7 @@ public final class PersistentStoreCoordinator: Sendable {
                 "The coordinator already has a store with the identifier of \(description.url.lastPathComponent): the same store, or "
                     + "a copy. Use a separate container for a copy.")
         }
-        do { try added.stack.settle() } catch {
+        do { try added.stack.completeInterruptedSaves() } catch {
             try? remove(added.entry.store)
             throw error
         }
@@ -279,7 +279,7 @@ public final class PersistentStoreCoordinator: Sendable {
         guard !failed.isEmpty else { return }
         for index in failed { try reopen(at: index) }
         broadcast.publishUnknownState()
-        try stack.settle()
+        try stack.completeInterruptedSaves()
     }
 
     private func reopen(at index: Int) throws {
@@ -299,41 +299,4 @@ public final class PersistentStoreCoordinator: Sendable {
     // MARK: Contexts
 
     func nextContextToken() -> UInt64 { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
-}
-
-extension PersistentStoreDescription {
-    var location: Store.Location {
-        switch type {
-        case .onDisk: .directory(url.path)
-        case .inMemory, .custom: .memory(name: String(url.path(percentEncoded: false).dropFirst()))
-        }
-    }
-
-    var options: Store.Options {
-        var options = Store.Options()
-        options.createIfMissing = createsIfMissing
-        options.readOnly = isReadOnly
-        options.isShared = isShared
-        options.busyTimeout = busyTimeout
-        options.allowsNetworkFileSystem = allowsNetworkFileSystem
-        options.poolBytes = poolBytes
-        options.history = history.map {
-            HistoryRetention(
-                recordCount: $0.recordCount, unreadRecordCount: $0.unreadRecordCount, ageSeconds: $0.age / .seconds(1))
-        }
-        if clockOffset != 0 { options.clock = { [clockOffset, clockJumps] in Date() + (clockJumps && .random() ? -clockOffset : clockOffset) } }
-        options.snapshotAgeMax = snapshotAgeMax
-        options.startingPoint = startingPoint
-        options.retainedGenerations = retainedGenerations
-        options.retainedGenerationsAge = retainedGenerationsAge
-        if shouldMigrateStoreAutomatically {
-            var migration = MigrationOptions()
-            migration.infersMapping = shouldInferMappingModelAutomatically
-            migration.checksValues = validatesMigratedObjects
-            migration.backupDirectory = backupDirectory?.path
-            options.migration = migration
-        }
-        if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
-        return options
-    }
 }

@@ -4,7 +4,7 @@ internal import HornbeamStore
 /// The shape of a request that a context has executed, with the direct fetches of the shape in the context's snapshot.
 final class RecentFetch {
     private enum Direct {
-        /// The number of times that none was found. The first execution of a shape in the general way may keep a plan.
+        /// The number of times that none was found. The first execution of a shape in the general path may keep a plan.
         case missing(times: Int)
         case made(DirectFetch)
 

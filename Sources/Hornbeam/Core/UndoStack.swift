@@ -69,6 +69,8 @@ public final class UndoStack {
     public func endGrouping() {
         require(depth > 0, "endGrouping() was called without beginGrouping().")
         depth -= 1
+        // A group without changes is no step, and its name is not that of the next one.
+        if depth == 0, open.steps.isEmpty { open = UndoGroup() }
         closeEvent()
     }
 

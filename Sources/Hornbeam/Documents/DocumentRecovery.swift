@@ -20,13 +20,15 @@ struct AutosaveRecord {
     var recovery = DocumentRecovery(date: .distantPast, inserted: 0, updated: 0, deleted: 0)
 
     private static let key = "HornbeamDocumentAutosave"
+    private static let countMax = 1 << 48
 
     init() {}
 
     init(_ metadata: [String: PropertyValue]) {
         guard case .array(let values) = metadata[Self.key], values.count == 5, case .int(let number) = values[0], case .date(let date) = values[1]
         else { return }
-        let counts = values[2...].map { if case .int(let count) = $0 { Int(count) } else { 0 } }
+        // The document may come from outside. The counts of a session are added to these.
+        let counts = values[2...].map { if case .int(let count) = $0 { min(max(Int(count), 0), Self.countMax) } else { 0 } }
         self.number = number
         recovery = DocumentRecovery(date: date, inserted: counts[0], updated: counts[1], deleted: counts[2])
     }

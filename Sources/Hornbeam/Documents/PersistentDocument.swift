@@ -175,7 +175,8 @@ public final class PersistentDocument {
     private func recordAutosave() throws {
         try DocumentFiles.step("write the number of the autosave")
         try changes.add(context)
-        record.number += 1
+        // Numbers are only compared for equality.
+        record.number &+= 1
         record.recovery = changes.recovery(at: Date())
         var metadata = try coordinator.metadata(for: store())
         record.write(to: &metadata)
@@ -208,10 +209,10 @@ public final class PersistentDocument {
         try package.removeNext()
         try copy(store(), to: package.next)
         try package.replaceSaved()
-        noteSaved()
+        markSaved()
     }
 
-    private func noteSaved() {
+    private func markSaved() {
         savedNumber = record.number
         changes = DocumentChanges()
         recovery = nil
@@ -243,7 +244,7 @@ public final class PersistentDocument {
         }
         let old = package
         package = new
-        noteSaved()
+        markSaved()
         // All changes are in the new document. If this fails, the old one offers them at its next opening.
         try? old.discardWorking()
         old.unlock()

@@ -5,7 +5,7 @@ internal import HornbeamStore
 // passed to the store.
 
 extension ManagedObjectContext {
-    /// The objects that are reached from the results of a request by following a path of relationships again and again, each once with its
+    /// The objects that are reached from the results of a request by following a path of relationships repeatedly, each once with its
     /// smallest depth. Includes this context's unsaved changes. Creates no objects, except for destinations of unsaved changes.
     ///
     /// ```swift
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
         return try members(of: closure, from: findPrepared(fetch).map(reference), includesChanges: fetch.request.includesPendingChanges)
     }
 
-    /// The objects that are reached from others by following a path of relationships again and again, as `closure(of:over:depth:where:)` for a request.
+    /// The objects that are reached from given objects by following a path of relationships repeatedly, like `closure(of:over:depth:where:)`.
     ///
     /// - Parameters:
     ///   - objects: The objects at which the walk begins.

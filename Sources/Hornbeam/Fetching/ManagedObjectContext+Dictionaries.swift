@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     }
 
     /// The objects in the window of a program whose order is a computed whole number; nil if unsaved changes, several stores or another order require
-    /// the general way.
+    /// the general path.
     private func firstObjects(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> [ObjectReference]? {
         guard let sort = program.onlySort, parent == nil, stack.queryingStore == nil, case .storeOnly = try pendingPlan(for: fetch),
             let store = try readingSnapshot().only(for: fetch.request)

@@ -2,7 +2,7 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 // Requests of a shape that the context has executed before: if no unsaved change, no newer commit and no subscriber can matter, they are
-// executed without the steps of the general way. The results are the same.
+// executed without the steps of the general path. The results are the same.
 
 /// The results of a direct fetch: the keys of objects of one entity.
 @usableFromInline
@@ -16,7 +16,7 @@ struct DirectObjects {
 }
 
 extension ManagedObjectContext {
-    /// The results of a request whose shape the context has fetched before; nil if the request must take the general way.
+    /// The results of a request whose shape the context has fetched before; nil if the request must take the general path.
     @usableFromInline
     func directObjects(of request: FetchDescription) throws -> DirectObjects? {
         guard let snapshot = directSnapshot, let recent = recentFetches.find(request), recent.returnsPlainFaults,
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
         return makeFault(found.scope, key: key, hint: hint)
     }
 
-    /// The number of results of such a request; nil if the request must take the general way.
+    /// The number of results of such a request; nil if the request must take the general path.
     func directCount(of request: FetchDescription) throws -> Int? {
         guard let snapshot = directSnapshot, let recent = recentFetches.find(request),
             let direct = try recent.directFetch(in: snapshot, counting: true), let result = try find(request, direct, recent)
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
 
     private func find(_ request: FetchDescription, _ direct: DirectFetch, _ recent: RecentFetch) throws -> DirectResult? {
         guard let result = try direct.find(request) else {
-            // The general way plans the request, and may keep another plan.
+            // The general path plans the request, and may keep another plan.
             recent.forgetDirectFetches()
             return nil
         }

@@ -9,7 +9,7 @@ internal import HornbeamStore
 ///     for transaction in transactions { apply(transaction.changes) }
 ///     token = newest
 /// case .resync(_, let newest):
-///     readEverythingAnew()
+///     readAllAgain()
 ///     token = newest
 /// }
 /// ```

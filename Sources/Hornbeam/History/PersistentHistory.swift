@@ -16,7 +16,7 @@ public struct PersistentHistory: Sendable {
         self.identifiers = identifiers
     }
 
-    /// The history of some of the stores, with tokens for these. Without arguments, the same history (PSC-19).
+    /// The history of some of the stores; its tokens have positions for these stores only. Without arguments, returns this history (PSC-19).
     public func of(_ stores: PersistentStore...) -> PersistentHistory {
         PersistentHistory(coordinator, of: stores.isEmpty ? identifiers : Set(stores.map(\.identifier)))
     }

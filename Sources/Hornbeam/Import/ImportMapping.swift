@@ -3,7 +3,7 @@ public import HornbeamModel
 /// A row of an import with values by name, as of a JSON object.
 public typealias ImportRow = [String: PropertyValue]
 
-/// How the rows of an import become objects of a class: the key by which an object is found, and a source for each property (SEED-5, SEED-6).
+/// Describes how the rows of an import become objects of a class: the key that identifies an object, and a source for each property (SEED-5, SEED-6).
 ///
 /// ```swift
 /// let authors = ImportMapping(Author.self)
@@ -44,7 +44,7 @@ public struct ImportMapping<Object: ManagedObject, Row>: Sendable {
     /// The mapping that refuses a row whose object does not exist, instead of inserting it.
     public func withoutInserting() -> Self { changing { $0.insertsMissing = false } }
 
-    /// The mapping that leaves these attributes alone.
+    /// The mapping that never sets these attributes.
     public func ignoring(_ tokens: any PropertyToken...) -> Self { changing { $0.ignored.formUnion(tokens.map(\.name)) } }
 
     func changing(_ change: (inout Self) -> Void) -> Self {

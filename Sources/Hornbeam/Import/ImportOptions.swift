@@ -1,7 +1,7 @@
 public import Foundation
 public import HornbeamModel
 
-/// How an import treats bad rows, saves, and deletes what did not come.
+/// Options of an import: when it saves, how it treats rows that it cannot import, and which objects it deletes at the end.
 public struct ImportOptions {
     /// When an import saves.
     public enum Saving: Hashable, Sendable {

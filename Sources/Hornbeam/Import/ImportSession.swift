@@ -166,7 +166,7 @@ final class ImportSession {
     private func save() throws {
         rowsSinceSave = 0
         if context.hasChanges { try context.save() }
-        seen.settle()
+        seen.recordIDs()
         for lookup in lookups { lookup.endSave() }
         context.sweepIfDue()
     }
@@ -182,7 +182,7 @@ final class ImportSession {
     }
 
     private func candidates(_ scope: ImportCleaning.Scope) throws -> [ManagedObjectID] {
-        seen.settle()
+        seen.recordIDs()
         var request = FetchRequest<ManagedObject>(entityName: target.entity.name)
         if case .matching(let predicate) = scope { request.predicate = predicate }
         let found = try context.fetchIDs(request).filter { !seen.contains($0, context) }
@@ -220,8 +220,8 @@ private struct SeenObjects {
         return keys.contains(context.object(with: id).currentValue(of: key))
     }
 
-    /// Takes the IDs after a save, or before the cleaning of one that is saved later.
-    mutating func settle() {
+    /// Records the IDs of recent objects: after a save, or before a cleaning that precedes the save.
+    mutating func recordIDs() {
         for object in recent { ids.insert(object.objectID) }
         recent.removeAll { !$0.isInserted }
     }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamModel
 
 /// Reads JSON as property values: whole numbers as integers, others as doubles, numbers with more digits than these hold as decimals. Safe: it
-/// exists only while the caller lends the bytes.
+/// exists only during the call that passes the bytes.
 @safe struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var place = 0

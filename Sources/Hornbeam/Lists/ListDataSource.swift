@@ -70,7 +70,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         isVending = true
         view.contents = contents
         reload()
-        noteResults()
+        resultsChanged()
     }
 
     private func reload() {
@@ -91,7 +91,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         do { try startVending() } catch {
             fetchError = error
             reload()
-            noteResults()
+            resultsChanged()
         }
     }
 
@@ -121,7 +121,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
             return
         }
         apply(changes)
-        noteResults()
+        resultsChanged()
     }
 
     private func apply(_ changes: FetchedResultsChanges<Object>) {
@@ -146,7 +146,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         view.endUpdates()
     }
 
-    private func noteResults() {
+    private func resultsChanged() {
         if let selectedObject, results.indexPath(for: selectedObject) == nil { select(nil) }
         let isFilled = !results.sections.isEmpty
         guard hasResults != isFilled else { return }
@@ -189,7 +189,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
             let sections = results.sections
             let updated = Set(changed.map { sections.first?.rows.identity(of: $0) ?? 0 })
             apply(FetchedResultsChanges(from: shown, to: sections, updated: updated))
-            noteResults()
+            resultsChanged()
         }
         try results.performUserDrivenChange { try change(object) }
     }

@@ -18,7 +18,7 @@ extension ManagedObject {
             guard let rule = property.mergeRule, includingRelationships || property.isAttribute,
                 let conflict = conflict(at: index, stored), let result = result(of: rule, conflict, property)
             else { continue }
-            settle(property, as: result, over: stored[index])
+            setMergedValue(result, of: property, over: stored[index])
             merged.append(.init(conflict: conflict, result: result, decision: .rule(rule)))
         }
         return merged
@@ -48,7 +48,7 @@ extension ManagedObject {
     }
 
     /// Sets a property to its merged value. The stored value becomes its original.
-    final func settle(_ property: PropertyDescription, as result: PropertyValue, over stored: PropertyValue) {
+    final func setMergedValue(_ result: PropertyValue, of property: PropertyDescription, over stored: PropertyValue) {
         guard let record else { return }
         let index = property.index
         record.originals[index] = stored

@@ -13,12 +13,12 @@ extension ManagedObjectContext {
         defer { tracker.objects.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
         // Each object is resolved once per attempt, because its conflicts were found in its state before that. The next attempt detects the other conflicts.
-        var settled = Set(conflicts.versions.map(\.reference.key))
+        var resolved = Set(conflicts.versions.map(\.reference.key))
         for conflict in conflicts.uniques {
             let keys = conflict.objects.map(\.key) + (conflict.existing.map { [$0.key] } ?? [])
-            guard settled.isDisjoint(with: keys) else { continue }
-            guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
-            settled.formUnion(keys)
+            guard resolved.isDisjoint(with: keys) else { continue }
+            guard try resolve(conflict, draft) else { throw error(of: conflicts, draft) }
+            resolved.formUnion(keys)
         }
     }
 
@@ -28,16 +28,16 @@ extension ManagedObjectContext {
             // An object that is not registered in this context cannot be resolved.
             guard let object = registry[conflict.reference.key] else { throw error() }
             if resolvesByMergeRules(object, conflict) {
-                adopt(conflict, in: object)
+                rebase(object, on: conflict)
                 merging.report.rebased.insert(object.objectID)
                 continue
             }
             try consultResolver(object, conflict)
             if mergePolicy.kind == .error {
-                guard mergePolicy.resolver != nil, isSettled(object, conflict) else { throw error() }
-                adopt(conflict, in: object)
+                guard mergePolicy.resolver != nil, isResolved(object, conflict) else { throw error() }
+                rebase(object, on: conflict)
             } else {
-                settle(object, conflict)
+                applyPolicy(to: object, conflict)
             }
             object.awake(fromSnapshotEvents: .mergePolicy)
         }
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
         + "over the other ones; with false, they are discarded."
 
     /// True if both sides have equal values for every property that both changed.
-    private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
+    private func isResolved(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
         return object.mergesCleanly(with: stored)
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
     }
 
     /// Makes the stored row the original of the pending changes.
-    private func adopt(_ conflict: VersionConflict, in object: ManagedObject) {
+    private func rebase(_ object: ManagedObject, on conflict: VersionConflict) {
         guard let stored = conflict.storedValues else { return }
         object.adopt(stored, version: conflict.storedVersion)
         clearUpdatedIfUnchanged(of: object)
@@ -102,12 +102,13 @@ extension ManagedObjectContext {
                 merging.report.properties.append(.init(conflict: conflict, result: result, decision: .policy(mergePolicy)))
             }
             _ = object.writableRecord()
-            object.settle(property, as: result, over: stored[property.index])
+            object.setMergedValue(result, of: property, over: stored[property.index])
         }
     }
 
-    private func settle(_ object: ManagedObject, _ conflict: VersionConflict) {
-        guard let stored = conflict.storedValues else { return settleDeletedElsewhere(object) }
+    /// Applies the merge policy to an object that both sides changed.
+    private func applyPolicy(to object: ManagedObject, _ conflict: VersionConflict) {
+        guard let stored = conflict.storedValues else { return resolveDeletionElsewhere(of: object) }
         let isDeleted = object.state.contains(.deleted)
         switch mergePolicy.kind {
         case .error: break
@@ -115,16 +116,16 @@ extension ManagedObjectContext {
             report(object, isDeleted ? .kept : nil)
             object.state.remove(.deleted)
             yield(object, stored)
-            adopt(conflict, in: object)
+            rebase(object, on: conflict)
         case .mergeByPropertyObjectTrump:
             report(object, isDeleted ? .deletedDespiteChanges : nil)
             report(object, stored) { $0.mine }
-            adopt(conflict, in: object)
+            rebase(object, on: conflict)
         case .overwrite:
             report(object, isDeleted ? .deletedDespiteChanges : nil)
             holdAllValues(of: object)
             report(object, stored) { $0.mine }
-            adopt(conflict, in: object)
+            rebase(object, on: conflict)
         case .rollback:
             report(object, isDeleted ? .kept : nil)
             reportAllChanges(of: object, stored)
@@ -156,7 +157,7 @@ extension ManagedObjectContext {
     }
 
     /// Resolves the deletion of the row by another save: the object is deleted here too, or inserted again (MRG-10).
-    private func settleDeletedElsewhere(_ object: ManagedObject) {
+    private func resolveDeletionElsewhere(of object: ManagedObject) {
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
             return

@@ -183,7 +183,7 @@ extension ManagedObjectContext {
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 merged.changes.refreshed.insert(object.objectID)
-                observers.hub?.noteChange(object)
+                observers.hub?.notifyOfChange(object)
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
@@ -192,60 +192,10 @@ extension ManagedObjectContext {
                 }
                 merged.changes.deleted.insert(object.objectID)
                 mergeDeletion(of: object)
-                observers.hub?.noteChange(object)
+                observers.hub?.notifyOfChange(object)
             }
         }
         return merged
-    }
-
-    /// Makes the new row the original of an object's pending changes, unless both sides changed the same property.
-    func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
-        object.hint = RowHint()
-        guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
-        // The save compares a watched object with its values at the call of `detectConflicts`.
-        guard settling || !object.state.contains(.watched) else { return }
-        guard let row = recordingFailure(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
-        // The record of an undone change may remain without changes. Its next change starts from the new row.
-        guard object.hasChanges else { return record.version = row.version }
-        rebase(object, on: row, settling: settling)
-    }
-
-    /// Makes a row that was already read the original of an object's pending changes, unless both sides changed the same property.
-    ///
-    /// - Parameter settling: If true, this context's value wins for a property that both sides changed, and the report contains it.
-    func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
-        guard let record = object.record, settling || !object.state.contains(.watched) else { return }
-        guard !object.state.contains(.deleted) else {
-            // At a save, the merge policy resolves the conflict between a deletion here and a change by another save.
-            guard settling else { return }
-            record.version = row.version
-            if object.scope.isNested { record.frozenRow = row }
-            return
-        }
-        merging.report.properties += object.applyMergeRules(row.values, includingRelationships: false)
-        if settling {
-            merging.report.properties += object.conflicts(with: row.values).map {
-                .init(conflict: $0, result: $0.mine, decision: .policy(.mergeByPropertyObjectTrump))
-            }
-        } else {
-            guard object.mergesCleanly(with: row.values) else { return }
-        }
-        if record.version != row.version { merging.report.rebased.insert(object.objectID) }
-        object.adopt(row.values, version: row.version)
-        clearUpdatedIfUnchanged(of: object)
-    }
-
-    /// Merges the deletion of an object by another save. If the object has pending changes here, the save has a conflict.
-    func mergeDeletion(of object: ManagedObject) {
-        object.state.remove(.fault)
-        if object.state.contains(.deleted) {
-            object.state.insert(.gone)
-        } else if object.hasChanges, object.record?.changed.contains(where: { !object.scope.properties[$0].isToMany }) == true {
-            object.state.insert(.changedSinceWillSave)
-        } else {
-            object.state.insert(.gone)
-            object.state.remove(.updated)
-        }
     }
 
     /// The changed objects of this context that remote changes may affect. All changed objects, if a remote change does not name all owners.
@@ -267,69 +217,10 @@ extension ManagedObjectContext {
         let views = tracker.objects.views
         for object in objects { views.note(object) }
     }
-
-    /// Removes deleted objects from the relationships to which this context had added them, like the delete rule nullify.
-    ///
-    /// - Returns: The objects that lost members.
-    private func dropMembers(deletedBy changes: [RemoteChange]) -> [ManagedObject] {
-        var deleted: Set<ManagedObjectID> = []
-        for reference in changes.lazy.flatMap(\.deleted) where registry[reference.key]?.state.contains(.gone) ?? true {
-            deleted.insert(objectID(reference))
-        }
-        return deleted.isEmpty ? [] : dropAdded(deleted)
-    }
-
-    /// Drops added members that do not exist in a snapshot. For a switch without a list of the changes, so it looks up each added member.
-    func dropMissingMembers(_ new: StackSnapshot, _ changes: inout ObjectChanges) {
-        // In a custom store, a row that was not loaded yet is not missing.
-        if stack.isIncremental { return }
-        var missing: Set<ManagedObjectID> = []
-        for id in Set(tracker.objects.all.lazy.flatMap { $0.record?.toMany.values.flatMap(\.added.keys) ?? [] }) where !id.isTemporaryID {
-            guard let reference = reference(id), let part = new[reference.slot] else { continue }
-            let entity = persistentStoreCoordinator.managedObjectModel.entities[Int(reference.entityIndex)]
-            // An error is ignored here: the first read of the object reports it.
-            if (try? part.exists(entity, reference.local.key)) == false { missing.insert(id) }
-        }
-        if !missing.isEmpty { changes.refreshed.formUnion(dropAdded(missing).lazy.map(\.objectID)) }
-    }
-
-    private func dropAdded(_ deleted: Set<ManagedObjectID>) -> [ManagedObject] {
-        var owners: [ManagedObject] = []
-        for object in tracker.objects.all {
-            guard let record = object.record, !record.toMany.isEmpty else { continue }
-            for (index, change) in record.toMany where !deleted.isDisjoint(with: change.added.keys) {
-                if owners.last !== object { owners.append(object) }
-                var change = change
-                for id in deleted.intersection(change.added.keys) { change.remove(id, isStored: false) }
-                let isAsStored = change.added.isEmpty && change.removed.isEmpty && !object.isInserted
-                if isAsStored, change.order == object.storedMembers(of: object.scope.properties[index]) { change.order = nil }
-                let isOver = change.isEmpty && !object.isInserted
-                record.toMany[index] = isOver ? nil : change
-                if isOver { record.removeChange(of: index) }
-                observers.hub?.noteChange(object, index)
-            }
-            clearUpdatedIfUnchanged(of: object)
-        }
-        return owners
-    }
-
-    /// Adapts pending changes of members: other saves may have added or removed the same members.
-    func rebaseMembers() { rebaseMembers(of: tracker.objects.all) }
-
-    private func rebaseMembers(of objects: [ManagedObject]) {
-        for object in objects {
-            guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
-            for property in object.scope.properties where property.isToMany {
-                guard var change = record.toMany.removeValue(forKey: property.index) else { continue }
-                change.rebase { object.isStoredMember($0, of: property) } stored: { object.storedMembers(of: property) }
-                record.toMany[property.index] = change
-            }
-        }
-    }
 }
 
 /// Remote changes, in the form in which a context merges them.
-private struct RemoteChange {
+struct RemoteChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
     var deleted: [ObjectReference] = []
@@ -343,34 +234,5 @@ private struct RemoteChange {
         inserted = change.inserted
         updated = change.updated.map(\.reference)
         deleted = change.deleted
-    }
-}
-
-extension ManagedObject {
-    /// True if no property was changed on both sides.
-    ///
-    /// Equal changes of a relationship are compatible. Equal changes of an attribute are a conflict: two increments of a
-    /// counter have equal results, and one would be lost.
-    final func mergesCleanly(with stored: [PropertyValue]) -> Bool {
-        guard let record else { return true }
-        return record.originals.allSatisfy { index, original in
-            stored[index] == original || scope.properties[index].isDerived
-                || (scope.properties[index].isRelationship && stored[index] == record.values[index])
-        }
-    }
-
-    /// Makes a stored row the original of the pending changes.
-    final func adopt(_ stored: [PropertyValue], version: UInt32) {
-        guard let record else { return }
-        record.version = version
-        record.frozenRow = scope.isNested ? RowValues(version: version, values: stored) : nil
-        hint = RowHint()
-        for index in Array(record.originals.keys) {
-            record.originals[index] = stored[index]
-            guard stored[index] == record.values[index] else { continue }
-            record.originals[index] = nil
-            record.removeChange(of: index)
-            record.release(index)
-        }
     }
 }

@@ -11,7 +11,7 @@ internal import HornbeamStore
 
 extension ManagedObjectContext {
     /// Resolves a conflict. Returns false if the policy cannot resolve it.
-    func settle(_ conflict: UniqueConflict, _ draft: ChangeSetBuilder) throws -> Bool {
+    func resolve(_ conflict: UniqueConflict, _ draft: ChangeSetBuilder) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
         let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { tracker.upserted.contains(ObjectIdentifier($0)) }

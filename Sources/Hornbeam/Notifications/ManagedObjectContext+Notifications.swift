@@ -47,11 +47,11 @@ extension ManagedObjectContext {
         post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
         if role.isViewContext, RequestedName.didChangeViewObjects.isRequested { postToMainActor(changes) }
         notifyListeners(changes, unlisted: unlisted)
-        guard !observers.mailboxes.isEmpty else { return }
-        observers.mailboxes.removeAll { $0.mailbox == nil }
+        guard !observers.subscribers.isEmpty else { return }
+        observers.subscribers.removeAll { $0.subscriber == nil }
         var changes = changes
         changes.changedKeys = keys()
-        for mailbox in observers.mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
+        for subscriber in observers.subscribers { subscriber.subscriber?.receive(0, count: changes.count) { changes } }
     }
 
     /// Notifies fetched results. `changes` is empty if objects changed that are not registered in the context, and that a fetch may find now.
@@ -87,9 +87,9 @@ extension ManagedObjectContext {
     /// Published when pending changes are processed: at the end of `perform`, and before fetches, counts and saves. The sequence can be iterated in
     /// any isolation.
     public func changes() -> ChangeSequence {
-        let mailbox = ChangeMailbox()
-        observers.mailboxes.append(WeakMailbox(mailbox: mailbox))
-        return ChangeSequence(mailbox)
+        let subscriber = ChangeSubscriber()
+        observers.subscribers.append(WeakSubscriber(subscriber: subscriber))
+        return ChangeSequence(subscriber)
     }
 }
 

@@ -54,11 +54,11 @@ extension ManagedObject {
     final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value, !(Value.self is any CodedType.Type) { return Value.unsetValue }
-        if !value.isNull { noteUnknownValue(of: property, Value.self) }
+        if !value.isNull { recordUnknownValue(of: property, Value.self) }
         return Value(propertyValue: property.defaultValue) ?? Value.unsetValue
     }
 
-    private func noteUnknownValue(of property: PropertyDescription, _ type: any AttributeValue.Type) {
+    private func recordUnknownValue(of property: PropertyDescription, _ type: any AttributeValue.Type) {
         require(
             [.transformable, .undefined].contains(type.attributeType)
                 || property.attribute.map { $0.type == .undefined || type.attributeType.fits($0.type) } ?? false,
@@ -69,7 +69,7 @@ extension ManagedObject {
             "The stored value of “\(scope.entity.name).\(property.name)” cannot be decoded as \(type): another version of the program "
                 + "wrote it. Read it by name, or set the property again.",
             entity: scope.entity.name, key: property.name, objectIDs: [objectID])
-        unsafe scope.livingContext?.noteFailure(error, of: self)
+        unsafe scope.livingContext?.recordFailure(error, of: self)
     }
 
     @usableFromInline
@@ -91,17 +91,10 @@ extension ManagedObject {
 
     @inline(never)
     private func integerCell(at index: Int) -> Int64? {
-        scope.hub?.noteAccess(self, index)
+        scope.hub?.recordAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         if let cell = scope.cells?.plainInteger(index, hint) { return cell }
-        do {
-            var place = hint
-            let cell = try scope.readingCells().integer(index, key, &place)
-            hint = place
-            if let cell { return cell }
-            markRowMissing()
-        } catch { markFailed(error) }
-        return nil
+        return readCell { cells, place in try cells.integer(index, key, &place) }
     }
 
     @usableFromInline
@@ -113,17 +106,10 @@ extension ManagedObject {
 
     @inline(never)
     private func doubleCell(at index: Int) -> Double? {
-        scope.hub?.noteAccess(self, index)
+        scope.hub?.recordAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         if let cell = scope.cells?.plainDouble(index, hint) { return cell }
-        do {
-            var place = hint
-            let cell = try scope.readingCells().double(index, key, &place)
-            hint = place
-            if let cell { return cell }
-            markRowMissing()
-        } catch { markFailed(error) }
-        return nil
+        return readCell { cells, place in try cells.double(index, key, &place) }
     }
 
     @usableFromInline
@@ -135,15 +121,21 @@ extension ManagedObject {
 
     @inline(never)
     private func stringCell(at index: Int) -> String? {
-        scope.hub?.noteAccess(self, index)
+        scope.hub?.recordAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(let text) = currentValue(of: scope.properties[index]) else { return nil }
             return text
         }
         if let cell = scope.cells?.plainString(index, hint) { return cell }
+        return readCell { cells, place in try cells.string(index, key, &place) }
+    }
+
+    /// Reads a cell of the row by its key, and stores the location of the row. Nil for a null, and after a failure, which is recorded.
+    @inline(__always)
+    private func readCell<Cell>(_ read: (CellReader, inout RowHint) throws -> Cell??) -> Cell? {
         do {
             var place = hint
-            let cell = try scope.readingCells().string(index, key, &place)
+            let cell = try read(scope.readingCells(), &place)
             hint = place
             if let cell { return cell }
             markRowMissing()

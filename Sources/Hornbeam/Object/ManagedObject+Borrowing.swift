@@ -52,7 +52,7 @@ extension ManagedObject {
     @usableFromInline
     final func withStoredUTF8(_ nameID: PropertyNameID, _ body: (UnsafeBufferPointer<UInt8>?) -> Void) {
         let index = scope.index(of: nameID)
-        scope.hub?.noteAccess(self, index)
+        scope.hub?.recordAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(var text) = currentValue(of: scope.properties[index]) else { return body(nil) }
             return text.withUTF8 { unsafe body($0) }
@@ -77,10 +77,10 @@ struct BorrowedText {
     @usableFromInline let count: Int
     @usableFromInline let reader: UnsafeMutableRawPointer?
 
-    init(_ lent: LentText) {
-        unsafe start = unsafe lent.start.assumingMemoryBound(to: UInt8.self)
-        count = lent.count
-        unsafe reader = unsafe lent.reader
+    init(_ text: BorrowedTextBytes) {
+        unsafe start = unsafe text.start.assumingMemoryBound(to: UInt8.self)
+        count = text.count
+        unsafe reader = unsafe text.reader
     }
 
     @inlinable var bytes: UnsafeBufferPointer<UInt8> { unsafe UnsafeBufferPointer(start: start, count: count) }
@@ -88,5 +88,5 @@ struct BorrowedText {
     @inlinable func endBorrowing() { unsafe BorrowedText.endBorrowing(reader) }
 
     @usableFromInline
-    static func endBorrowing(_ reader: UnsafeMutableRawPointer?) { unsafe LentText.endBorrowing(reader) }
+    static func endBorrowing(_ reader: UnsafeMutableRawPointer?) { unsafe BorrowedTextBytes.endBorrowing(reader) }
 }

@@ -183,6 +183,7 @@ extension ManagedObject {
         }
         let object = context.object(with: id)
         try checkDestination(object, property)
+        if object.isDetached { throw object.withoutContext() }
         return object
     }
 

@@ -73,7 +73,7 @@ extension ManagedObject {
     final func markFailed(_ error: any Error) {
         state.remove(.fault)
         state.insert(.failed)
-        scope.context.noteFailure(error, of: self)
+        scope.context.recordFailure(error, of: self)
     }
 
     final func missingRow() -> HornbeamError {
@@ -95,7 +95,7 @@ extension ManagedObject {
         state.remove([.failed, .updated, .gone])
         state.insert(.fault)
         didTurnIntoFault()
-        scope.hub?.noteChange(self)
+        scope.hub?.notifyOfChange(self)
     }
 
     /// Makes the next save compare the row with an older version than the one read now.

@@ -12,7 +12,7 @@ extension ManagedObject {
 
     /// The current value of an attribute or a to-one relationship.
     final func currentValue(of property: PropertyDescription) -> PropertyValue {
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         if let record, record.held.contains(property.index) { return record.values[property.index] }
         guard state.contains(.fault) else { return storedValue(of: property) }
         // `awakeFromFetch` may set the value.
@@ -75,9 +75,9 @@ extension ManagedObject {
         } else {
             record.changed.insert(index)
         }
-        record.noteAssignment(of: index)
-        scope.context.noteChange(of: self)
-        scope.hub?.noteChange(self, index)
+        record.recordAssignment(of: index)
+        scope.context.recordChange(of: self)
+        scope.hub?.notifyOfChange(self, index)
     }
 
     /// The fast path of `assign`: sets a value of a new object that is already tracked and has no observer. Returns false if `assign` is required.
@@ -89,7 +89,7 @@ extension ManagedObject {
         if case .dictionary = value { return false }
         if record.values[index] == value { return true }
         record.values[index] = value
-        record.noteAssignment(of: index)
+        record.recordAssignment(of: index)
         if !record.held.contains(index) || !record.changed.contains(index) {
             record.held.insert(index)
             record.changed.insert(index)

@@ -112,7 +112,8 @@ extension ManagedObjectContext {
         return found
     }
 
-    /// As above; missing objects are inserted with their value, and passed to a closure that fills them (SEED-4).
+    /// The objects whose attribute has one of the values, by value. A missing object is inserted with its value, and passed to a closure that fills
+    /// it (SEED-4).
     ///
     /// If another context saves an object with such a value first, the save of this one merges both, as with `upsert(_:where:is:)`.
     /// - Throws: The errors of `fetch`; `unsupportedRequest` when the attribute is not unique by the model, or for null; errors of the closure, after

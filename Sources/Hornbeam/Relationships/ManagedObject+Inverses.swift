@@ -170,9 +170,9 @@ extension ManagedObject {
             record.toMany[property.index] = change
             record.changed.insert(property.index)
         }
-        record.noteAssignment(of: property.index)
-        scope.context.noteChange(of: self)
-        scope.hub?.noteChange(self, property.index)
+        record.recordAssignment(of: property.index)
+        scope.context.recordChange(of: self)
+        scope.hub?.notifyOfChange(self, property.index)
     }
 
     /// The record for a change of members. Such a change does not write the row, so the record needs no version of the row, and a

@@ -6,7 +6,7 @@ internal import HornbeamStore
 extension ManagedObject {
     /// The IDs of the members: in order if the relationship is ordered, else the stored ones by ID, then the new ones in the order of insertion.
     final func members(of property: PropertyDescription) -> [ManagedObjectID] {
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         if isDetached { return [] }
         guard let change = record?.toMany[property.index] else { return storedMembers(of: property) }
         if let order = change.order { return order }
@@ -18,7 +18,7 @@ extension ManagedObject {
     /// The stored members, in order, of a relationship without unsaved changes; nil for other relationships.
     final func unchangedMembers(of property: PropertyDescription) -> StoredMembers? {
         guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         return StoredMembers(of: self, readStored(property, or: nil) { try scope.readingMembers(of: property) })
     }
 
@@ -47,7 +47,7 @@ extension ManagedObject {
             let members = members(of: property)
             return members.indices.contains(place) ? members[place] : nil
         }
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         return readStored(property, or: nil) {
             try scope.readingSnapshot().members(of: property, owner: key, range: place..<place + 1).first
                 .map { scope.context.objectID($0.inSlot(scope.slot)) }
@@ -56,14 +56,14 @@ extension ManagedObject {
 
     /// The number of members. Loads no member.
     final func memberCount(of property: PropertyDescription) -> Int {
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         if isDetached { return 0 }
         return storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
     }
 
     /// True if an object is a member. Reads only the index entry.
     final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
-        scope.hub?.noteAccess(self, property.index)
+        scope.hub?.recordAccess(self, property.index)
         if isDetached { return false }
         if let change = record?.toMany[property.index] {
             if change.added[member] != nil { return true }
@@ -141,7 +141,7 @@ extension ManagedObject {
         fireIfNeeded()
         guard state.isDisjoint(with: .notPlain), record == nil else { return nil }
         var place = hint
-        // The general way reports a failure.
+        // The general path reports a failure.
         guard let stored = try? scope.readingSnapshot().toOne(of: property, scope.entity, key, &place) else { return nil }
         hint = place
         return .some(stored?.inSlot(scope.slot))

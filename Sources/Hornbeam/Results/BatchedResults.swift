@@ -74,7 +74,8 @@ struct BatchedResults<Object: ManagedObject>: UpdatedResults {
         request.resultType = .dictionaries
         request.sortDescriptors = [sort]
         request.relationshipKeyPathsForPrefetching = []
-        request.propertiesToFetch = [FetchColumn(stringLiteral: sectionKeyPath), .count(as: "rows")]
+        // No property has this name.
+        request.propertiesToFetch = [FetchColumn(stringLiteral: sectionKeyPath), .count(as: "@rows")]
         request.propertiesToGroupBy = [sectionKeyPath]
         return try context.groupRows(request).map { row in
             guard row.count == 2, case .int(let count) = row[1] else { return ("", 0) }

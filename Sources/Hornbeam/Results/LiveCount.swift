@@ -54,7 +54,7 @@ struct LiveCount<Object: ManagedObject> {
         else { return false }
         let model = context.persistentStoreCoordinator.managedObjectModel
         guard unlisted.allSatisfy({ dependencies.ignores(model.entities[Int($0)]) }) else { return false }
-        members.noteSaves()
+        members.replaceTemporaryKeys()
         let changes = event.changes
         for id in changes.inserted.union(changes.updated).union(changes.refreshed).union(changes.deleted) {
             guard let entity = model.entitiesByName[id.entityName], !dependencies.isReadThroughRelationships(entity) else { return false }
@@ -83,7 +83,7 @@ extension LiveCount.Members {
     }
 
     /// Replaces the temporary keys of objects that were saved.
-    mutating func noteSaves() {
+    mutating func replaceTemporaryKeys() {
         for (key, object) in unsaved where object.registryKey != key {
             if keys.remove(key) != nil { keys.insert(object.registryKey) }
         }

@@ -15,7 +15,7 @@ struct LiveChanges {
     mutating func append(_ later: ContextEvent) {
         touched.formUnion(later.changes.updated)
         touched.formUnion(later.changes.refreshed)
-        noteEntities(later)
+        addEntities(later)
         event = isEmpty ? later : nil
         isEmpty = false
     }
@@ -28,7 +28,7 @@ struct LiveChanges {
         isEmpty = isEmpty && later.isEmpty
     }
 
-    private mutating func noteEntities(_ event: ContextEvent) {
+    private mutating func addEntities(_ event: ContextEvent) {
         let changes = event.changes
         for ids in [changes.inserted, changes.updated, changes.refreshed, changes.deleted] {
             var last: ManagedObjectID.StoreIdentity?

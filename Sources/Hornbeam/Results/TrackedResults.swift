@@ -29,7 +29,7 @@ struct TrackedResults<Object: ManagedObject>: UpdatedResults {
         self.results = results
         keys = ResultKeys(count: results.objects.count)
         dependencies = ResultDependencies(fetch, sectionKeyPath: sectionKeyPath)
-        noteTemporary(results.objects)
+        recordTemporary(results.objects)
     }
 
     mutating func update(after event: ContextEvent) throws -> FetchedResultsChanges<Object>? {
@@ -61,10 +61,10 @@ struct TrackedResults<Object: ManagedObject>: UpdatedResults {
         results = try OrderedResults(context.finish(context.findPrepared(fetch), fetch.request), by: sectionKeyPath)
         keys = ResultKeys(count: results.objects.count)
         isStale = false
-        noteTemporary(results.objects)
+        recordTemporary(results.objects)
     }
 
-    private mutating func noteTemporary(_ candidates: [Object]) {
+    private mutating func recordTemporary(_ candidates: [Object]) {
         temporary = context.tracker.objects.isEmpty ? [] : candidates.filter { $0.state.contains(.temporary) }
     }
 
@@ -141,7 +141,7 @@ struct TrackedResults<Object: ManagedObject>: UpdatedResults {
         results = try merge.results()
         keys = merge.keys
         isStale = false
-        noteTemporary(temporary + arriving.map { $0.object })
+        recordTemporary(temporary + arriving.map { $0.object })
         return ListDifference(leaving: leaving, arriving: merge.arrivals, isMarked: moves.updated.contains)
     }
 

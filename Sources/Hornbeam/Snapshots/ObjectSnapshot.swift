@@ -25,7 +25,7 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
     /// Copies the values of an object, like `object.snapshot(depth:)`. For classes with a property named `snapshot`.
     public init(_ object: Object, depth: Int = 0) { self.init(SnapshotNode(object, following: .depth(depth))) }
 
-    /// The same values with the members of another class, usually a subclass: `item.snapshot.as(Book.self)?.title`. Nil if the object does
+    /// Returns the snapshot with the members of another class, usually a subclass: `item.snapshot.as(Book.self)?.title`. Nil if the object does
     /// not have this class. A decoded snapshot has the class that it was decoded as.
     public func `as`<Other: ManagedObject>(_ type: Other.Type) -> ObjectSnapshot<Other>? {
         snapshotNode.objectClass is Other.Type ? ObjectSnapshot<Other>(snapshotNode) : nil

@@ -78,7 +78,8 @@ extension SnapshotNode: Encodable {
         self.init(objectID: objectID, objectClass: type, values: values, toOne: toOne, toMany: toMany)
     }
 
-    /// Decodes an attribute. An optional value may be missing. A required value may be null, because an object can lack it before its first save.
+    /// Decodes an attribute. An optional value may be missing. A required value may be null, because an object can lack it before its first save,
+    /// unless its type has no empty value that a reader could get.
     private static func value(
         of type: any AttributeValue.Type, _ key: SnapshotKey, in container: KeyedDecodingContainer<SnapshotKey>
     ) throws -> PropertyValue {
@@ -87,7 +88,12 @@ extension SnapshotNode: Encodable {
             throw DecodingError.keyNotFound(
                 key, .init(codingPath: container.codingPath, debugDescription: "The snapshot lacks the attribute “\(key.stringValue)”."))
         }
-        return try container.decodeNil(forKey: key) ? .null : type.decode(from: container.superDecoder(forKey: key))
+        guard try container.decodeNil(forKey: key) else { return try type.decode(from: container.superDecoder(forKey: key)) }
+        guard (type as? any CodedType.Type)?.hasUnsetValue ?? true else {
+            throw DecodingError.valueNotFound(
+                type, .init(codingPath: container.codingPath + [key], debugDescription: "The attribute “\(key.stringValue)” has no value."))
+        }
+        return .null
     }
 
     private static func nodes(_ decoder: any Decoder, as type: ManagedObject.Type) throws -> [SnapshotNode] {

@@ -64,7 +64,7 @@ extension DataStack {
         return result
     }
 
-    /// The form for a body without a result, which may end with a new object.
+    /// Runs a transaction without a result. The body may end with an expression that makes an object, whose value is ignored.
     ///
     /// - Throws: The errors of the form with a result.
     public func transaction(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {
@@ -95,7 +95,7 @@ extension DataStack {
         if try context.saveChanges() { try main.mergeAndProcess() }
     }
 
-    /// Discards the changes. Letting go of the transaction does the same.
+    /// Discards the changes. Releasing the transaction has the same effect.
     public func drop() { context.reset() }
 }
 

@@ -9,8 +9,8 @@ internal import HornbeamThreads
 /// let book = Book(in: try stack.mainContext, title: "Frankenstein")
 /// try stack.saveMainContext()
 /// ```
-/// An app makes as many stacks as it has sets of data, and a test makes one of its own; none is global. Can be used from any thread; only
-/// the main context belongs to the main actor.
+/// An app makes one stack for each set of data, and a test makes a separate one. There is no global stack. Can be used from any thread;
+/// only the main context belongs to the main actor.
 public final class DataStack: Sendable {
     private let make: @Sendable () throws -> PersistentContainer
     private let state = Guarded(State())
@@ -86,7 +86,7 @@ public final class DataStack: Sendable {
     /// The container with open stores. The first call opens them, which blocks.
     ///
     /// - Throws: The errors of making the container and of opening its stores, after which the next call tries again; `unsupportedRequest` when
-    ///   what runs during the opening asks for the container, such as a stage of a migration or an observer.
+    ///   code that runs during the opening reads the container, such as a stage of a migration or an observer.
     public var container: PersistentContainer {
         get throws {
             let (known, isOpen) = try beginOpening()

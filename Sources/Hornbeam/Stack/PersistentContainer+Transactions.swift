@@ -16,7 +16,7 @@ extension PersistentContainer {
         try performAndWait { try Self.writing($0, body) }
     }
 
-    /// The form for a body without a result, which may end with a new object: `try container.write { Book(in: $0, title: "Emma") }`.
+    /// Runs the body with a new context, and saves at its end: `try container.write { Book(in: $0, title: "Emma") }`. The value of the body is ignored.
     ///
     /// - Throws: The errors of the form with a result.
     public func write(_ body: (ManagedObjectContext) throws -> Void) throws {
@@ -34,7 +34,7 @@ extension PersistentContainer {
         try await performBackgroundTask { try Self.writing($0, body) }
     }
 
-    /// The asynchronous form for a body without a result.
+    /// Runs the body with a new context on a background thread, and saves at its end. The value of the body is ignored.
     ///
     /// - Throws: The errors of the form with a result.
     public func write(_ body: @escaping @Sendable (ManagedObjectContext) throws -> Void) async throws {

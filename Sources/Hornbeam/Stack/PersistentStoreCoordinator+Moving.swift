@@ -35,8 +35,8 @@ extension PersistentStoreCoordinator {
     ///
     /// The source may be open, in this or another process; its copy has the state at the time of the call. The target must not be open, and need
     /// not exist. The copy is complete before it replaces the target. The copy has the same identifier as the source.
-    /// - Throws: `storeInUse` if the target is open; `notAStore` if the source does not exist; `unsupportedRequest` for stores in memory;
-    ///   `full`; `inputOutput`.
+    /// - Throws: `storeInUse` if the target is open; `notAStore` if the source does not exist, or if the target is a file or a folder with other
+    ///   files than those of a store; `unsupportedRequest` for stores in memory; `full`; `inputOutput`.
     public func replacePersistentStore(
         _ target: PersistentStoreDescription, with source: PersistentStoreDescription
     ) throws {
@@ -62,8 +62,8 @@ extension PersistentStoreCoordinator {
 
     /// Deletes a store with all its files. Does nothing if the store does not exist (PSC-16).
     ///
-    /// - Throws: `storeInUse` if it is open, in this or another process; `inputOutput` if files cannot be removed; the errors of a custom store,
-    ///   such as `unsupportedRequest`.
+    /// - Throws: `storeInUse` if it is open, in this or another process; `notAStore`, without removing anything, for a file, and for a folder with
+    ///   other files than those of a store; `inputOutput` if files cannot be removed; the errors of a custom store, such as `unsupportedRequest`.
     public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
         switch description.type {
         case .inMemory: try Store.forgetMemory(description.location)

@@ -18,14 +18,16 @@ extension PersistentStoreCoordinator {
         return persistentStores.first { $0.identifier == identifier }
     }
 
-    /// The ID of a URI; nil if the URI has another form, or its store is not open (PSC-12).
+    /// The ID of a URI; nil if the URI has another form, or its store is not open, or its entity is abstract (PSC-12).
     ///
     /// Does not check that the object exists. If a renamed entity and another entity have had the name in the URI, looks up which of the two has the
     /// object.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID else { return nil }
+        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID, StoreSlot.isLocal(id.reference) else { return nil }
         let stack = stack
-        guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store, let entity = entity(of: id, in: store) else { return nil }
+        guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store, let entity = entity(of: id, in: store),
+            !entity.isAbstract
+        else { return nil }
         return ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)
     }
 

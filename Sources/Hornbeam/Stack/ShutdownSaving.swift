@@ -149,20 +149,20 @@ private let signalPipe: (read: Int32, write: Int32) = {
     return (ends[0], ends[1])
 }()
 
-/// Makes `noteSignal` the handler of a signal; returns the earlier one.
+/// Makes `signalArrived` the handler of a signal; returns the earlier one.
 private func handleSignal(_ number: Int32) -> sigaction {
     var (handler, earlier) = (sigaction(), sigaction())
     #if canImport(Darwin)
-        unsafe handler.__sigaction_u.__sa_handler = noteSignal
+        unsafe handler.__sigaction_u.__sa_handler = signalArrived
     #else
-        unsafe handler.__sigaction_handler.sa_handler = noteSignal
+        unsafe handler.__sigaction_handler.sa_handler = signalArrived
     #endif
     handler.sa_flags = SA_RESTART
     _ = unsafe sigaction(number, &handler, &earlier)
     return earlier
 }
 
-private func noteSignal(_ number: Int32) {
+private func signalArrived(_ number: Int32) {
     var byte = UInt8(truncatingIfNeeded: number)
     _ = unsafe write(signalPipe.write, &byte, 1)
 }

@@ -12,7 +12,7 @@ final class ChangeBroadcast: Sendable {
         var log: ChangeLog
         var queues: [UInt64: ChangeQueue] = [:]
         var commitHandlers: [(owner: UInt64, body: @Sendable () -> Void)] = []
-        var mailboxes: [WeakMailbox] = []
+        var subscribers: [WeakSubscriber] = []
         /// When the log has this weight, `trim` removes the commits that all contexts have merged.
         var trimWeight = State.trimWeightMin
 
@@ -82,16 +82,16 @@ final class ChangeBroadcast: Sendable {
 
     /// Publishes a commit.
     func publish(_ change: StoreChange, of store: Store) {
-        let (commitHandlers, mailboxes) = state.withLock { state in
+        let (commitHandlers, subscribers) = state.withLock { state in
             logCommit(change, in: &state)
-            if !state.mailboxes.isEmpty { state.mailboxes.removeAll { $0.mailbox == nil } }
-            return (state.commitHandlers, state.mailboxes)
+            if !state.subscribers.isEmpty { state.subscribers.removeAll { $0.subscriber == nil } }
+            return (state.commitHandlers, state.subscribers)
         }
         for handler in commitHandlers where handler.owner != change.originator { handler.body() }
-        guard !mailboxes.isEmpty, change.isUnknown || !change.isEmpty else { return }
+        guard !subscribers.isEmpty, change.isUnknown || !change.isEmpty else { return }
         let count = change.isUnknown ? .max : change.count
-        for mailbox in mailboxes {
-            mailbox.mailbox?.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) }
+        for subscriber in subscribers {
+            subscriber.subscriber?.receive(change.transaction, count: count) { ObjectChanges(change, of: store) }
         }
     }
 
@@ -121,17 +121,17 @@ final class ChangeBroadcast: Sendable {
 
     /// A sequence of the commits from now on.
     func sequence() -> ChangeSequence {
-        let mailbox = ChangeMailbox()
-        state.withLock { $0.mailboxes.append(WeakMailbox(mailbox: mailbox)) }
-        return ChangeSequence(mailbox)
+        let subscriber = ChangeSubscriber()
+        state.withLock { $0.subscribers.append(WeakSubscriber(subscriber: subscriber)) }
+        return ChangeSequence(subscriber)
     }
 
     /// Ends all sequences. Called when the coordinator is closed.
     func finish() {
-        let mailboxes = state.withLock { state in
-            defer { state.mailboxes = [] }
-            return state.mailboxes
+        let subscribers = state.withLock { state in
+            defer { state.subscribers = [] }
+            return state.subscribers
         }
-        for mailbox in mailboxes { mailbox.mailbox?.finish() }
+        for subscriber in subscribers { subscriber.subscriber?.finish() }
     }
 }

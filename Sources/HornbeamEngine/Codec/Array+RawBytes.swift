@@ -8,7 +8,7 @@ extension Array where Element == UInt8 {
         try unsafe span.bytes.withUnsafeBytes(body)
     }
 
-    /// The same with bytes that the closure may change.
+    /// Calls a closure with the array's bytes, which it may change. They are valid during the call only.
     package mutating func withMutableBytes<R, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {

@@ -1,4 +1,4 @@
-// The state of an open store: open, failed, or in a stage of closing. Commits, checkpoints, snapshots and upkeep ask it what is allowed.
+// The state of an open store: open, failed, or in a stage of closing. Commits, checkpoints, snapshots and upkeep check it before they begin.
 //
 //  stage       snapshot   begin   commit   checkpoint   last checkpoint   next stage
 //  open        yes        yes     yes      yes          no                closing, by `close`

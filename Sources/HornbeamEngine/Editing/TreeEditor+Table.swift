@@ -5,10 +5,17 @@ extension TreeEditor {
     private func seek(_ key: UInt64) throws(EngineError) -> (slot: Int, found: Bool)? {
         if leaf != 0, leafPage.count > 0, key >= leafPage.load(16, as: UInt64.self) {
             let place = TableLeaf.find(leafPage, key)
-            if place.found || place.slot < leafPage.count || isAtRightEdge { return place }
+            if place.found || place.slot < leafPage.count || isAtRightEdge || key < nextLeafKey { return place }
         }
         guard try descend({ $0.childIndex(forHead: key) }) else { return nil }
         return TableLeaf.find(leafPage, key)
+    }
+
+    /// A lower bound of the keys in the leaf after that at the end of the path, and an upper bound of the keys that belong in that at its end. 0 if the parent
+    /// does not have it.
+    private var nextLeafKey: UInt64 {
+        guard let parent = path.last, parent.index + 1 < node(parent.frame).count else { return 0 }
+        return node(parent.frame).head(parent.index + 1)
     }
 
     /// Whether the table has a row of a key. Changes nothing.
@@ -74,17 +81,19 @@ extension TreeEditor {
             return false
         }
         addToCounts(1)
+        let isInRun = slot > 0 && leaf.key(slot - 1) == lastInserted
+        lastInserted = key
         if slot == leaf.count, leaf.layout === layout, leaf.keepsKeys(appending: key), leaf.append(key: key, row) {
             return true
         }
-        if slot == leaf.count, isAtRightEdge, leaf.layout === layout, leaf.isWellFilled {
+        if slot == leaf.count, isAtRightEdge || isInRun, leaf.layout === layout, leaf.isWellFilled {
             try startLeaf(after: leaf, key, row)
             return true
         }
         if slot < leaf.count, leaf.layout === layout, leaf.insert(at: slot, key: key, row) { return true }
         var slots = order(leaf)
         slots.insert(Self.newRow, at: slot)
-        try rebuild(leaf, slots, key, row)
+        try rebuild(leaf, slots, key, row, isInRun: isInRun)
         return true
     }
 
@@ -101,7 +110,7 @@ extension TreeEditor {
         try addSibling(right, separator: separator(of: right), at: path.count)
     }
 
-    /// Starts a new leaf at the right edge with a new row. The last leaf does not change.
+    /// Starts a new leaf with a new row, at the right edge or in a run of ascending keys. The leaf before does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
         assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")
         let right = try ledger.allocate()
@@ -175,11 +184,15 @@ extension TreeEditor {
 
     /// Rebuilds the leaf at the path's end from some of its rows and possibly a new one, in as many pages as they need. Usually these are one or
     /// two; there may be more if a new layout makes rows longer, or if the keys need a larger width.
-    private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
+    ///
+    /// - Parameter isInRun: True if the new row follows the one that was inserted before.
+    private func rebuild(
+        _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isInRun: Bool = false
+    ) throws(EngineError) {
         let isAppend =
-            isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
+            (isAtRightEdge || isInRun) && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
         let grows = slots.count > leaf.count
-        let runs = runs(leaf, slots, key, row, isAppend: isAppend)
+        let runs = runs(leaf, slots, key, row, isAppend: isAppend, isInRun: isInRun)
         var later: [UInt32] = []
         for run in runs.dropFirst() {
             let frame = try ledger.allocate()
@@ -208,14 +221,15 @@ extension TreeEditor {
     }
 
     /// Divides rows into runs that each fit in a page: one run, or a full leaf and the appended row, or two halves, or else runs that are as long
-    /// as possible.
+    /// as possible. In a run of ascending keys the rows behind the new one are divided from it, so that the next ones can be appended.
     private func runs(
-        _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool
+        _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool, isInRun: Bool
     ) -> [Range<Int>] {
         let sizes = slots.map { rowBytes(leaf, $0, row) }
         func fit(_ range: Range<Int>) -> Bool { fits(leaf, Array(slots[range]), Array(sizes[range]), key) }
         if fit(0..<slots.count) { return [0..<slots.count] }
-        let cut = isAppend ? slots.count - 1 : TreeEditor.middle(sizes)
+        var cut = isAppend ? slots.count - 1 : TreeEditor.middle(sizes)
+        if isInRun, let place = slots.firstIndex(of: Self.newRow), place + 1 < slots.count, fit(0..<place + 1) { cut = place + 1 }
         if isAppend || (fit(0..<cut) && fit(cut..<slots.count)) { return [0..<cut, cut..<slots.count] }
         var runs: [Range<Int>] = []
         var start = 0

@@ -22,6 +22,8 @@ final class TreeEditor {
     @safe @exclusivity(unchecked) private(set) var isAtRightEdge = false
     /// True if redo records have changes of the tree that are not applied yet.
     @safe @exclusivity(unchecked) var hasDeferredChange = false
+    /// Of a table: the key of the last new row. A row behind it probably begins or continues a run of ascending keys.
+    var lastInserted: UInt64 = 0
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
         self.id = id
@@ -38,7 +40,7 @@ final class TreeEditor {
     func node(_ frame: UInt32) -> SlottedNode { SlottedNode(pool.page(frame)) }
     func forgetPath() { leaf = 0 }
 
-    /// Sets a new root and forgets the path.
+    /// Sets a new root and discards the path.
     func setRoot(_ moved: PageReference) {
         root = moved
         forgetPath()

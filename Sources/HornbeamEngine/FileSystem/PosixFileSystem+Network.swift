@@ -10,7 +10,7 @@ internal import Darwin
 
 extension PosixFileSystem {
     package func networkFileSystem(of path: String) -> String? {
-        // A new store lies on the file system of its folder.
+        // A new store is on the file system of its folder.
         let candidates = [path, parent(ofPath: path)]
         #if canImport(Glibc)
         for candidate in candidates {

@@ -145,7 +145,7 @@ func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(Engin
 func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t, in folder: Int32 = AT_FDCWD) -> Int32 {
     unsafe openat(folder, path, flags, mode)
 }
-/// The same as `remove` of the C library, relative to a folder.
+/// Removes a file or an empty folder like `remove` of the C library, but relative to a folder.
 private func posixRemove(_ folder: Int32, _ path: String) -> Int32 {
     let result = unsafe unlinkat(folder, path, 0)
     guard result != 0, errno == EISDIR || errno == EPERM else { return result }

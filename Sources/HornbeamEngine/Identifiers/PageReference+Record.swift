@@ -23,7 +23,7 @@ extension PageReference {
     package var isEmpty: Bool { address == 0 }
     package var isBlobIndex: Bool { flags & PageReference.blobIndexFlag != 0 }
 
-    /// The same record with other flags.
+    /// A reference to the record with other flags.
     package func flagged(_ flags: UInt16) -> PageReference {
         PageReference(address: address, stamp: stamp & ~0xFFFF_0000 | UInt64(flags) << 16, count: count)
     }

@@ -1,4 +1,4 @@
-// The record with which a process hands a shared store over: the end of the log, all of which is durable. It lies in the file `lock`, after
+// The record with which a process hands a shared store over: the end of the log, all of which is durable. It is in the file `lock`, after
 // the durable LSN hint and the process number:
 //
 //      32         40            48               52      56       64

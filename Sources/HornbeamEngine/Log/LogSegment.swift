@@ -17,7 +17,7 @@ struct LogSegment {
         self.init(file: file, header: header, start: start)
     }
 
-    /// The same segment with a given start, for a segment whose first group is incomplete.
+    /// Returns the segment with a given start, for a segment whose first group is incomplete.
     func beginning(at mark: LogMark) -> LogSegment { LogSegment(file: file, header: header, start: mark) }
 
     private init(file: any File, header: LogSegmentHeader, start: LogMark?) {

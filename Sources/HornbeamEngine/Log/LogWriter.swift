@@ -2,7 +2,7 @@
 // and one sync when the caller requests it.
 //
 // Invariants:
-// - A group lies in one segment. The check of each frame is the seed of the next one.
+// - A whole group is in one segment. The check of each frame is the seed of the next one.
 // - The first group of a segment is written only when everything before it is durable.
 // - A failed write or sync poisons the writer, since it is unknown which bytes are durable.
 // - An error before the write of a group, such as no space for the next segment, leaves the writer unchanged.

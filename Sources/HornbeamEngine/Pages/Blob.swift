@@ -116,7 +116,7 @@ extension PageFiles {
         }
     }
 
-    /// Copies the records of a blob that lie in the chosen files. Returns the new reference, or the old one if no record was copied.
+    /// Copies the records of a blob that are in the chosen files. Returns the new reference, or the old one if no record was copied.
     package func copyBlob(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
         movingFrom isEmptied: (PageFileNumber) -> Bool

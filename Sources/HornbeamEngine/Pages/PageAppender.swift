@@ -84,7 +84,7 @@ package final class PageAppender: Sendable {
         let payload: UnsafeRawBufferPointer
     }
 
-    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result lies in `payload` or `scratch`.
+    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
     static func encode(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, into scratch: UnsafeMutableRawBufferPointer
     ) -> EncodedPage {
@@ -138,7 +138,7 @@ package final class PageAppender: Sendable {
         }
         if state.buffered + length > state.buffer.count { try writeBuffer(&state) }
         if let number = state.number {
-            if state.unsynced.last?.number != number { noteUnsynced(&state) }
+            if state.unsynced.last?.number != number { recordUnsynced(&state) }
             return number
         }
         let (number, file) = try files.create(for: self)
@@ -147,11 +147,11 @@ package final class PageAppender: Sendable {
         state.bufferOffset = 0
         state.hasNewFiles = true
         state.holdsSyncedBytes = false
-        noteUnsynced(&state)
+        recordUnsynced(&state)
         return number
     }
 
-    private func noteUnsynced(_ state: inout State) {
+    private func recordUnsynced(_ state: inout State) {
         guard let number = state.number, let file = state.file else { return }
         assert(state.unsynced.allSatisfy { $0.number != number }, "A file is listed once for the next sync.")
         state.unsynced.append(Unsynced(number: number, file: file, holdsSyncedBytes: state.holdsSyncedBytes))

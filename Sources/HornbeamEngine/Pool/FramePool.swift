@@ -13,34 +13,6 @@ import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// The pool's record of a frame: one cache line. Fields that readers access are atomic. The others are guarded by the writer's turn or by the
-/// pool's lock.
-struct FrameInfo: ~Copyable {
-    static let size = 64
-
-    /// The page's address in the page files; 0 while the frame is free or its node is in memory only.
-    let diskAddress = Atomic<UInt64>(0)
-    /// The serial number of the layouts with which the leaf was verified; `.max` for nodes that this process made. A page from disk is verified
-    /// when it is first read as part of a table.
-    let verifiedFor = Atomic<UInt64>(0)
-    // The cached header of a table leaf (CachedLeafHeader). `shape` is 0 when there is none.
-    let firstKey = Atomic<UInt64>(0)
-    let shape = Atomic<UInt64>(0)
-    /// The transaction that made the node; 0 for pages from disk. Written before other threads see the frame.
-    var birth: UInt64 = 0
-    /// The transaction that replaced the node; guarded by the writer's turn.
-    var death = UInt64.max
-    /// The stamp of the reference to the page, once it has a disk address.
-    var stamp: UInt64 = 0
-    /// Incremented each time the frame gets other content.
-    let generation = Atomic<UInt32>(1)
-    let bitmaps = Atomic<UInt16>(0)
-    /// The reference bit of clock eviction: set by readers, cleared by the clock.
-    let isRecent = Atomic<Bool>(false)
-    /// Whether the clock may evict the page. Guarded by the pool's lock.
-    var isEvictable = false
-}
-
 @safe final class FramePool: Sendable {
     let pageSize: Int
     /// The goal for the number of frames in use. Nodes that are not written yet may exceed it.
@@ -51,14 +23,14 @@ struct FrameInfo: ~Copyable {
     let mark = FramePool.poolsMade.wrappingAdd(1, ordering: .relaxed).newValue &* 0x9E37_79B9
     private static let poolsMade = Atomic<UInt64>(0)
     let files: PageFiles
-    private let maximum: Int
+    let maximum: Int
     private let memory: PoolMemory
-    private let prefaulter = Prefaulter()
-    nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
+    let prefaulter = Prefaulter()
+    nonisolated(unsafe) let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
     private let state = Guarded(State())
 
-    private struct State {
+    struct State {
         var free: [UInt32] = []
         /// Free frames whose memory was returned to the system; highest first.
         var freeWithoutMemory: [UInt32] = []
@@ -77,17 +49,6 @@ struct FrameInfo: ~Copyable {
     /// The number of frames in limbo at which they are reclaimed. Reading the epochs of all threads takes too long for fewer frames.
     private static let reclaimedAtOnce = 16
 
-    /// The size of a huge page. A small page that is not in the processor's TLB costs a walk of the page tables, and two walks on a virtual
-    /// machine. With huge pages, a large pool fits in the TLB.
-    private static let hugePageBytes = PoolMemory.hugePageBytes
-    private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
-    private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
-    /// Smaller pools use small pages, since a huge page uses all its memory at the first access.
-    private static let bytesForHugePages = 32 << 20
-    private static let framesBeforePrefault: UInt32 = 8
-    /// The number of bytes that another thread populates in advance.
-    private static let prefaultBytes = 16 << 20
-
     /// - Parameters:
     ///   - bytes: The goal for the memory in use.
     ///   - ceiling: The maximum number of frames, including dirty nodes. Allocating more throws `full`.
@@ -98,7 +59,7 @@ struct FrameInfo: ~Copyable {
         maximum = ceiling ?? max(capacity * 4, 1 << 18)
         guard let memory = PoolMemory.reserve(frames: maximum + 1, pageSize: pageSize) else {
             throw EngineError(
-                .full, "The buffer pool could not reserve \((maximum + 1) * pageSize) bytes of address space; choose a smaller pool.",
+                .full, "The buffer pool could not reserve address space for \(maximum + 1) pages of \(pageSize) bytes; choose a smaller pool.",
                 errno: errno)
         }
         self.memory = memory
@@ -125,13 +86,13 @@ struct FrameInfo: ~Copyable {
     func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
         guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
         epochs.point("a page that was found")
-        noteUse(of: frame)
+        recordUse(of: frame)
         return true
     }
 
     /// Marks the frame as recently used, for the clock.
     @inline(__always)
-    func noteUse(of frame: UInt32) {
+    func recordUse(of frame: UInt32) {
         if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
             unsafe infos[Int(frame)].isRecent.store(true, ordering: .relaxed)
         }
@@ -198,37 +159,6 @@ struct FrameInfo: ~Copyable {
         runClock(&state, wanted: 32)
         reclaim(&state)
         if state.free.count > capacity / 8 { returnMemory(&state, downTo: state.inUse + capacity / 16) }
-    }
-
-    /// Populates the memory of the next frames in one call, since otherwise the first access to each page is a page fault. For a large pool,
-    /// another thread populates the following frames, up to the pool's goal.
-    private func prefault(_ state: inout State) {
-        // The first frames are not populated in advance, and then few: a short use of a store reads few pages, and clearing unused memory
-        // would take longer than reading them.
-        guard state.end >= FramePool.framesBeforePrefault else { return }
-        let left = Int(state.prefaulted) - Int(state.end)
-        let ahead = min(FramePool.prefaultBytes / pageSize, capacity - Int(state.prefaulted))
-        if left < ahead / 2, Int(state.end) * pageSize >= FramePool.prefaultBytes, Cores.count > 1,
-            unsafe prefaulter.begin(base + Int(state.prefaulted) * pageSize, ahead * pageSize)
-        {
-            state.prefaulted += UInt32(ahead)
-        }
-        guard state.end >= state.prefaulted else { return }
-        useHugePages(&state)
-        let most = min(UInt32(min(64, capacity / 4)), UInt32(maximum) + 1 - state.end)
-        let count = min(state.end, most)
-        unsafe Prefaulter.populate(base + Int(state.end) * pageSize, Int(count) * pageSize)
-        state.prefaulted = state.end + count
-    }
-
-    /// Requests huge pages once the pool uses more than one. If the system refuses, the pool continues with small pages.
-    private func useHugePages(_ state: inout State) {
-        guard !state.hasHugePages, capacity * pageSize >= FramePool.bytesForHugePages,
-            Int(state.end + 64) * pageSize > FramePool.hugePageBytes
-        else { return }
-        state.hasHugePages = true
-        _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
-        _ = unsafe madvise(base, FramePool.hugePageBytes, FramePool.collapseToHugePage)
     }
 
     /// Moves the frames that no reader can see from limbo to the free list.
@@ -315,35 +245,6 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Returns the memory of the highest free frames, so that at most `count` frames have memory.
-    private func returnMemory(_ state: inout State, downTo count: Int) {
-        let excess = min(Int(state.end) - 1 - state.freeWithoutMemory.count - count, state.free.count)
-        guard excess > 0 else { return }
-        state.free.sort(by: >)
-        returnMemory(state.free.prefix(excess))
-        state.freeWithoutMemory.append(contentsOf: state.free.prefix(excess))
-        state.freeWithoutMemory.sort(by: >)
-        state.free.removeFirst(excess)
-    }
-
-    /// Returns the memory of free frames. The numbers must be in descending order.
-    private func returnMemory(_ frames: ArraySlice<UInt32>) {
-        var rest = frames
-        while let last = rest.first {
-            var first = last
-            rest = rest.dropFirst()
-            while let next = rest.first, next + 1 == first {
-                first = next
-                rest = rest.dropFirst()
-            }
-            // Only whole pages of the system, since a page at the end of the range may contain a frame in use.
-            let unit = Int(getpagesize())
-            let start = (Int(first) * pageSize + unit - 1) / unit * unit
-            let end = (Int(last) + 1) * pageSize / unit * unit
-            if start < end { _ = unsafe madvise(base + start, end - start, MADV_DONTNEED) }
-        }
-    }
-
     /// Evicts cached pages that a transaction has replaced. A reader that needs one reads it from disk again. So a change of a whole tree
     /// reuses memory. New memory costs page faults, which take much longer than a copy.
     func evict(_ frames: [UInt32]) {
@@ -408,20 +309,4 @@ struct FrameInfo: ~Copyable {
 
     /// The number of frames in use, and of those with a page that is on disk.
     var usage: (inUse: Int, cached: Int) { state.withLock { ($0.inUse, $0.table.count) } }
-}
-
-extension PageReference {
-    /// True for a node that is in memory only.
-    var isInMemory: Bool { address >> 63 != 0 }
-    var frame: UInt32 { UInt32(truncatingIfNeeded: address) }
-
-    init(frame: UInt32, count: UInt64) {
-        self.init(address: 1 << 63 | UInt64(frame), stamp: 0, count: count)
-    }
-
-    static func describe(_ address: UInt64) -> String {
-        address >> 63 != 0
-            ? "frame \(UInt32(truncatingIfNeeded: address))"
-            : "file \(address >> 32), offset \((address & 0xFFFF_FFFF) * 8)"
-    }
 }

@@ -18,8 +18,13 @@ internal import HornbeamThreads
     private static let reusableFramesMax = 32
     private static let spare = Guarded<PoolMemory?>(nil)
 
-    /// Reserves memory, or returns a saved mapping of the same size. Nil if the system refuses. The content of the memory is undefined.
+    /// Reserves memory, or returns a saved mapping of the same size. Nil if the system refuses, or if no address space has the size. The content
+    /// of the memory is undefined.
     static func reserve(frames: Int, pageSize: Int) -> PoolMemory? {
+        guard frames <= (Int.max - hugePageBytes) / pageSize else {
+            errno = ENOMEM
+            return nil
+        }
         let bytes = frames * pageSize + hugePageBytes
         let kept: PoolMemory? = spare.withLock { spare in
             guard spare?.bytes == bytes else { return nil }

@@ -1,6 +1,6 @@
 // The readable part of a tree with unreadable pages.
 //
-// A walk starts at the root. An unreadable page causes a gap in the keys. The gap lies between the separators beside the page's link, and the
+// A walk starts at the root. An unreadable page causes a gap in the keys. The gap is between the separators beside the page's link, and the
 // link has the number of its entries. Leaves below a damaged inner page are still in the page files, where LeafSearch finds them.
 
 /// A part of a tree that cannot be read: a damaged page and the pages below it.

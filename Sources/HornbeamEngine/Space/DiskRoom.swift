@@ -1,5 +1,5 @@
-// The state of the room on the disk, as the log, the reserve and upkeep found it. Each reports to this table and asks it; none keeps a state of
-// its own.
+// The state of the room on the disk, as the log, the reserve and upkeep found it. Each reports to this table and reads it; none has a separate
+// state.
 //
 //  state        commits          log segments                                       recycling   log first   upkeep
 //  ample        all              of any length                                      yes         yes         as due

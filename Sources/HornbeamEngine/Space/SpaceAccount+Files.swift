@@ -43,7 +43,7 @@ extension SpaceAccount {
         table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }
     }
 
-    /// True if a reader's version lies between `from`, after which the file was created, and `until`, from which on no version needs it.
+    /// True if a reader's version is between `from`, after which the file was created, and `until`, from which on no version needs it.
     private static func isNeeded(from: TransactionNumber, until: UInt64, by readers: [TransactionNumber]) -> Bool {
         readers.contains { $0 > from && $0.rawValue < until }
     }

@@ -25,6 +25,31 @@ extension WriteTransaction {
         return batch.leafCount * pageSize
     }
 
+    /// Puts new rows in one epoch. Returns false if one of the keys exists already; the caller must then abort the transaction.
+    package func put(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in table: TreeID) throws(EngineError) -> Bool {
+        let editor = try tableEditor(table)
+        let room = editor.layouts!.variableBytesMax(pageSize: pageSize)
+        guard deferred.isOver, rows.allSatisfy({ $0.variableBytes <= room && editor.layouts!.hasCurrentLayout($0) }) else {
+            for (row, key) in zip(rows, keys) where try !put(row, key: key, in: table) { return false }
+            return true
+        }
+        return try putPlain(rows, keys, in: editor)
+    }
+
+    /// Puts new rows whose values fit in a leaf. False if one of the keys exists already.
+    private func putPlain(_ rows: ArraySlice<RowBuffer>, _ keys: [UInt64], in editor: TreeEditor) throws(EngineError) -> Bool {
+        try writeLeavesEarly()
+        let areNew = try mutate { () throws(EngineError) in
+            for (row, key) in zip(rows, keys) {
+                guard try editor.put(key: key, row) else { return false }
+                redo.putRow(editor.id, key, row)
+            }
+            return true
+        }
+        abandonRedoOfBigTransaction()
+        return areNew
+    }
+
     /// Records no redo from now on, since the transaction will be big: its commit writes the pages.
     package func commitByPages() { redo.abandon() }
 

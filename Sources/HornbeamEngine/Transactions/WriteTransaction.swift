@@ -256,7 +256,7 @@ package final class WriteTransaction {
 
     /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead: when the redo is larger than
     /// half of the nodes, or when the nodes fill half of the pool.
-    private func abandonRedoOfBigTransaction() {
+    func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
         guard count > attachThreshold, ended.isEmpty,
             count * 2 > ledger.born.count * pageSize || ledger.unwritten >= unwrittenMax
@@ -444,7 +444,7 @@ package final class WriteTransaction {
         try commit(durability, published: published, isUpkeep: false)
     }
 
-    /// The same with callbacks during the commit.
+    /// Commits the changes as the next version, and calls `steps` during the commit.
     package func commit(
         _ durability: Durability, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber {

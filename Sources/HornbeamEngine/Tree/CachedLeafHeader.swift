@@ -112,7 +112,7 @@ extension LeafView {
     private func prefetch(_ start: Int, _ length: Int) {
         var offset = start & ~63
         while offset < start + length {
-            unsafe fetch_line(page.base + offset)
+            unsafe prefetch_line(page.base + offset)
             offset += 64
         }
     }

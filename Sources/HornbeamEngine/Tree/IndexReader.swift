@@ -1,6 +1,6 @@
 // Searches an index of one version repeatedly, without changing reference counts and without new arrays.
 
-/// An index of one version, for callers that search it again and again. It is a class, so that a call passes one word.
+/// An index of one version, for callers that search it repeatedly. It is a class, so that a call passes one word.
 package final class IndexReader: Sendable {
     private let view: IndexView
 
@@ -20,7 +20,8 @@ package final class IndexReader: Sendable {
         return suffixes.count <= most
     }
 
-    /// The same for the keys that begin with a number in big-endian order, at most `most`: in the index of a relationship, the members of an owner.
+    /// The last eight bytes of the first `most` keys that begin with a number in big-endian order. In the index of a relationship, these are the
+    /// members of an owner.
     package func suffixes(startingWith number: UInt64, most: Int) throws(EngineError) -> [UInt64] {
         var suffixes: [UInt64] = []
         guard !view.root.reference.isEmpty, most > 0 else { return suffixes }
@@ -46,7 +47,7 @@ package final class IndexReader: Sendable {
         }
     }
 
-    /// The same for the first keys in a range, at most `most`.
+    /// Sets `suffixes` to the last eight bytes of the first `most` keys in a range.
     package func findSuffixes(in range: KeyRange, most: Int, into suffixes: inout [UInt64]) throws(EngineError) {
         suffixes.removeAll(keepingCapacity: true)
         try view.addSuffixes(in: range, most: most, to: &suffixes)

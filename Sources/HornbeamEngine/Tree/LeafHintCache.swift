@@ -1,7 +1,7 @@
 // A cache of leaf positions of one version of a table, so that a lookup by key need not start at the root.
 //
 // For each 64 neighbouring keys it has one word: the frame of a leaf in which one of them was found, and the frame's generation. If the
-// neighbours lie in two leaves, the word of the next or preceding 64 keys may name the other leaf.
+// neighbours are in two leaves, the word of the next or preceding 64 keys may name the other leaf.
 // Invariant: a walk of this version of the table has found the leaf in the frame, and the frame contains it as long as the generation is the
 // same. The cached header of the frame contains the leaf's keys. A lost or overwritten word only costs a walk, so any thread may write any
 // word at any time.
@@ -39,7 +39,7 @@ internal import Synchronization
         let known = unsafe word.pointee.load(ordering: .relaxed)
         let frame = UInt32(truncatingIfNeeded: known)
         guard frame != 0, pool.generation(frame) == UInt32(truncatingIfNeeded: known >> 32) else { return nil }
-        pool.noteUse(of: frame)
+        pool.recordUse(of: frame)
         return frame
     }
 

@@ -136,7 +136,7 @@ extension TableView {
             try forEachLeaf(from: keys[next]) { (leaf) throws(EngineError) -> Bool in
                 let start = next
                 selection.append(leaf, RowSelection.bits(of: keys, &next, in: leaf))
-                // The key lies between two leaves, so it has no row.
+                // The key is between two leaves, so it has no row.
                 if isFirst, next == start { next += 1 }
                 isFirst = false
                 return next > start && next < keys.count

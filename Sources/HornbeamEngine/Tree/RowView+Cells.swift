@@ -4,21 +4,21 @@ internal import CSystem
 import Glibc
 
 extension LeafView {
-    /// Prefetches some cells of a row together, so that their cache misses overlap.
+    /// Prefetches some cells of a row together, so that their cache misses overlap. `wanted` has a bit for each of the first 64 columns.
     @inline(__always)
-    func touchAhead(_ slot: Int, _ wanted: UInt64) {
+    func prefetchCells(of slot: Int, _ wanted: UInt64) {
         var rest = wanted
         while rest != 0 {
             let c = unsafe columns[rest.trailingZeroBitCount]
             rest &= rest &- 1
             guard !c.isAbsent else { continue }
             if c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0 {
-                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3))
+                unsafe prefetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3))
             }
             if c.valueBitmap >= 0 {
-                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.valueBitmap) + slot >> 3))
+                unsafe prefetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.valueBitmap) + slot >> 3))
             } else {
-                unsafe fetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
+                unsafe prefetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
             }
         }
     }
@@ -31,30 +31,34 @@ extension RowView {
     /// Prefetches the cell of a later row. Callers change reference counts between two reads, which waits for all outstanding loads. So without
     /// prefetching, the cache misses of different rows would not overlap.
     @inline(__always)
-    func fetchNeighbour(_ column: Int) {
+    func prefetchNeighbour(_ column: Int) {
         let next = slot + RowView.rowsAhead
         let c = unsafe leaf.columns[column]
         guard next < leaf.count, !c.isAbsent, c.valueBitmap < 0 else { return }
         let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + next * Int(c.width)
-        guard c.kind == ColumnKind.bytes.rawValue else { return unsafe fetch_line(leaf.page.base + offset) }
-        unsafe fetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
+        guard c.kind == ColumnKind.bytes.rawValue else { return unsafe prefetch_line(leaf.page.base + offset) }
+        unsafe prefetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
     }
 
+    /// Prefetches the cells of some of the first 64 columns. `columns` has a bit for each column.
+    package func prefetchCells(_ columns: UInt64) { leaf.prefetchCells(of: slot, columns) }
+
+    /// Prefetches the texts of some of the first 64 columns, which must be variable. Reads the cells with the offsets of the texts.
     @inline(__always)
-    func touchTexts(_ columns: UInt64) {
+    package func prefetchTexts(_ columns: UInt64) {
         var rest = columns
         while rest != 0 {
-            touchText(rest.trailingZeroBitCount)
+            prefetchText(rest.trailingZeroBitCount)
             rest &= rest &- 1
         }
     }
 
     /// Prefetches the first and the last cache line of a text, unless it is a blob.
     @inline(__always)
-    func touchText(_ column: Int) {
+    private func prefetchText(_ column: Int) {
         guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }
-        unsafe fetch_line(start)
-        unsafe fetch_line(start + max(bytes.count - 1, 0))
+        unsafe prefetch_line(start)
+        unsafe prefetch_line(start + max(bytes.count - 1, 0))
     }
 
     /// True if the cell has these bytes; false also for a blob.
@@ -110,8 +114,8 @@ struct FixedCellPlace {
         self.nulls = Int32(truncatingIfNeeded: nulls)
         nullBit = UInt8(truncatingIfNeeded: row.slot & 7)
         width = UInt8(truncatingIfNeeded: c.width)
-        unsafe fetch_line(page.base + start)
-        if nulls >= 0 { unsafe fetch_line(page.base + nulls) }
+        unsafe prefetch_line(page.base + start)
+        if nulls >= 0 { unsafe prefetch_line(page.base + nulls) }
     }
 
     @inline(__always)

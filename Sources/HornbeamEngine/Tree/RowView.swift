@@ -189,12 +189,6 @@ package struct RowView {
         try array.withBorrowedBytes { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
     }
 
-    /// Prefetches the cells of some of the first 64 columns, one bit for each.
-    package func prefetchCells(_ columns: UInt64) { leaf.touchAhead(slot, columns) }
-
-    /// Prefetches the texts of some of the first 64 columns, which are variable. Reads the cells with the offsets of the texts.
-    package func prefetchTexts(_ columns: UInt64) { touchTexts(columns) }
-
     /// A variable cell as text. Invalid UTF-8 is repaired.
     package func string(_ column: Int) throws(EngineError) -> String {
         unsafe try withBytes(column) { bytes throws(EngineError) in unsafe String(decoding: bytes, as: UTF8.self) }

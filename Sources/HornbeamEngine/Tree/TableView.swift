@@ -29,7 +29,8 @@ package struct TableView: Sendable {
         return result
     }
 
-    /// The same for a row with a known location. Reads the row there if the location is valid, otherwise by its key, and updates the location.
+    /// Calls `body` with the row of a key, which may have a known location. Reads the row there if the location is valid; otherwise finds it by its
+    /// key and updates the location. Returns nil if there is no row.
     @inlinable @inline(__always)
     package func withRow<R>(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
@@ -49,7 +50,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// The same for a row with a known location.
+    /// The implementation of `withRow` with a location.
     @usableFromInline
     package func readRow(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
@@ -141,10 +142,10 @@ package struct TableView: Sendable {
 
     /// Calls `body` with each leaf from the one where `key` belongs, in key order or backwards, until it returns false.
     ///
-    /// - Parameter fetching: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body` reads
-    ///   one leaf.
+    /// - Parameter prefetching: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body`
+    ///   reads one leaf.
     package func forEachLeaf(
-        from key: UInt64? = nil, reversed: Bool = false, fetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
+        from key: UInt64? = nil, reversed: Bool = false, prefetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         var start = key ?? (reversed ? .max : 0)
@@ -159,7 +160,7 @@ package struct TableView: Sendable {
             var walk = TreeWalk(root)
             var frame = try walk.descend { $0.childIndex(forHead: key) }
             for _ in 0..<TreeWalk.leavesPerEpoch {
-                if columns != 0 { fetchColumns(columns, of: walk.nextInMemory()) }
+                if columns != 0 { prefetchColumns(columns, of: walk.nextInMemory()) }
                 guard try body(try cachedView(frame)) else { return nil }
                 guard let next = try walk.step(reversed: reversed) else { return nil }
                 frame = next
@@ -169,7 +170,7 @@ package struct TableView: Sendable {
     }
 
     /// Prefetches columns of the leaf in a frame, if its header is cached.
-    private func fetchColumns(_ columns: UInt64, of frame: UInt32?) {
+    private func prefetchColumns(_ columns: UInt64, of frame: UInt32?) {
         guard let frame, let cachedHeader = root.pool.cachedHeader(frame),
             let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction)
         else { return }

@@ -108,13 +108,13 @@ internal import Synchronization
     ///   - arraysEnd: The end of the leaf's arrays.
     ///   - pageEnd: The end of its page.
     @inline(__always)
-    func fetchAhead(_ place: RowPosition, _ arraysEnd: UnsafeRawPointer, _ pageEnd: UnsafeRawPointer) {
+    func prefetch(_ place: RowPosition, _ arraysEnd: UnsafeRawPointer, _ pageEnd: UnsafeRawPointer) {
         let line = Line(state.load(ordering: .relaxed))
         guard line.isReliable else { return }
         let start = line.start(place)
         guard start >= 0, unsafe start < pageEnd - arraysEnd - 64 else { return }
-        unsafe fetch_line(arraysEnd + start)
-        unsafe fetch_line(arraysEnd + start + 40)
+        unsafe prefetch_line(arraysEnd + start)
+        unsafe prefetch_line(arraysEnd + start + 40)
     }
 
     /// Updates the prediction with the distance of a text from the end of the arrays. False if the prediction is for another column.

@@ -54,7 +54,7 @@ extension FramePool {
         return (0..<node.count).reduce(0) { $0 &+ node.childCount($1) }
     }
 
-    /// Prefetches the headers of the next leaves that are in the pool, so that a walk does not wait for memory at each leaf.
+    /// Loads the headers of the next leaves that are in the pool into the processor's cache, so that a walk does not wait for memory at each leaf.
     func touchChildren(of node: SlottedNode, from first: Int) {
         for i in first..<min(first + TreeWalk.leavesAhead, node.count) {
             let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)

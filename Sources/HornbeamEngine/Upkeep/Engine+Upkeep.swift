@@ -42,8 +42,8 @@ extension Engine {
         body()
     }
 
-    /// The same. `isAwaited`: a commit waits for it, so it uses several threads. `isThrottled`: it runs in the background and is throttled in
-    /// favour of commits.
+    /// Writes a checkpoint. `isAwaited`: a commit waits for it, so it uses several threads. `isThrottled`: it runs in the background and is
+    /// throttled in favour of commits.
     private func checkpoint(isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)

@@ -38,19 +38,19 @@ public struct AttributeDescription: Hashable, Sendable {
     /// The Swift type of the value; for type `transformable`, and for code generation.
     public var valueClassName: String?
     /// Allows a store to save large values outside the row (ATT-14).
-    public var allowsExternalBinaryDataStorage: Bool
+    public var allowsExternalBinaryDataStorage = false
     /// The merge rule for a value that two contexts changed; nil applies the merge policy (MRG-6).
     public var mergeRule: MergeRule?
     /// Saves the value in the history's tombstone when the object is deleted (ATT-15).
-    public var preservesValueInHistoryOnDeletion: Bool
+    public var preservesValueInHistoryOnDeletion = false
     /// A setting for synchronisation services; no effect on the store (ATT-16).
-    public var allowsCloudEncryption: Bool
+    public var allowsCloudEncryption = false
     /// A setting for the platform's search index; no effect on the store (ATT-17).
-    public var isIndexedBySpotlight: Bool
+    public var isIndexedBySpotlight = false
     /// A setting for the platform's external records; no effect on the store (ATT-17).
-    public var isStoredInExternalRecord: Bool
+    public var isStoredInExternalRecord = false
     /// For code generation: a number instead of a number object (ATT-2).
-    public var usesScalarValueType: Bool
+    public var usesScalarValueType = false
     /// The name of this attribute in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
     /// Text that makes this version differ from an otherwise equal one (MOD-12).
@@ -82,16 +82,7 @@ public struct AttributeDescription: Hashable, Sendable {
         self.derivation = derivation
         compositeName = composite
         valueTransformerName = transformer
-        valueClassName = nil
-        mergeRule = nil
-        allowsExternalBinaryDataStorage = false
-        preservesValueInHistoryOnDeletion = false
-        allowsCloudEncryption = false
-        isIndexedBySpotlight = false
-        isStoredInExternalRecord = false
-        usesScalarValueType = false
         self.renamingIdentifier = renamingIdentifier
-        versionHashModifier = nil
         self.userInfo = userInfo
     }
 

@@ -77,9 +77,12 @@ final class AttributeRules: Sendable {
         return result
     }
 
-    /// The value in a new object: the default of the attribute, or for a required composite the defaults of its elements.
+    /// The value in a new object: the default of the attribute, or for a required composite the defaults of its elements. A default that does not
+    /// fit is not converted, and a save reports it.
     var defaultValue: PropertyValue {
-        guard isComposite, !isOptional, attribute.defaultValue.isNull else { return attribute.defaultValue.fitting(type) }
+        guard isComposite, !isOptional, attribute.defaultValue.isNull else {
+            return (try? coerced(attribute.defaultValue, entity: "", key: attribute.name)) ?? attribute.defaultValue
+        }
         let parts = elements.map { ($0.attribute.name, $0.defaultValue) }.filter { !$0.1.isNull }
         return parts.isEmpty ? .null : .dictionary(Dictionary(parts) { first, _ in first })
     }

@@ -65,7 +65,7 @@ extension MergeRule {
         let (before, wanted, there) = (Set(base), Set(mine), Set(theirs))
         let remaining = theirs.filter { wanted.contains($0) || !before.contains($0) }
         let added = mine.filter { !before.contains($0) && !there.contains($0) }
-        return (try? JSONEncoder().encode(remaining + added)).map { .data($0) }
+        return Coded(remaining + added).propertyValue
     }
 
     /// The elements of a JSON list; nil when the value is not a list.
@@ -96,10 +96,11 @@ extension MergeRule: Codable, CustomStringConvertible {
 }
 
 /// Any JSON value, for comparison.
-private enum JSONElement: Hashable, Codable {
+private enum JSONElement: Hashable, Codable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
+    case decimal(Decimal)
     case number(Double)
     case text(String)
     case list([JSONElement])
@@ -114,7 +115,9 @@ private enum JSONElement: Hashable, Codable {
         } else if let number = try? container.decode(Int64.self) {
             self = .integer(number)
         } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
+            // A decimal keeps digits that a double rounds, but has a smaller range of exponents.
+            let decimal = try? container.decode(Decimal.self)
+            if let decimal, Double(decimal.description) == number { self = .decimal(decimal) } else { self = .number(number) }
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let list = try? container.decode([JSONElement].self) {
@@ -130,6 +133,7 @@ private enum JSONElement: Hashable, Codable {
         case .null: try container.encodeNil()
         case .bool(let truth): try container.encode(truth)
         case .integer(let number): try container.encode(number)
+        case .decimal(let number): try container.encode(number)
         case .number(let number): try container.encode(number)
         case .text(let text): try container.encode(text)
         case .list(let list): try container.encode(list)

@@ -1,7 +1,7 @@
 // Settings of tokens that their initialisers do not have as parameters.
 
 extension Attribute {
-    /// The same attribute with rules, a version hash modifier, and texts of the app.
+    /// Returns the attribute with validation rules, a version hash modifier and user info.
     ///
     /// `Attribute<Int>("pages").adding(rules: [ValidationRule("SELF % 2 == 0")])`
     /// - Parameters:

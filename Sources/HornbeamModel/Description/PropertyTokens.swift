@@ -138,7 +138,7 @@ public struct ToOne<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
+    /// Returns the relationship with a version hash modifier (MOD-12) and user info (MOD-7).
     public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.adding(version: version, userInfo: userInfo))
     }
@@ -185,7 +185,7 @@ public struct ToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
+    /// Returns the relationship with a version hash modifier (MOD-12) and user info (MOD-7).
     public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.adding(version: version, userInfo: userInfo))
     }
@@ -231,7 +231,7 @@ public struct OrderedToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
+    /// Returns the relationship with a version hash modifier (MOD-12) and user info (MOD-7).
     public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.adding(version: version, userInfo: userInfo))
     }

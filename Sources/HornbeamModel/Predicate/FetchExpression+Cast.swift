@@ -95,7 +95,7 @@ extension FetchExpression.CastType {
     private func url(_ value: PropertyValue) -> URL? {
         switch value {
         case .uri(let url): url
-        case .string(let text): URL(string: text)
+        case .string(let text): URL(stored: text)
         default: nil
         }
     }

@@ -37,6 +37,6 @@ public struct FetchSort: Hashable, Sendable, Codable {
         Self(keyPath, ascending: false, comparison: comparison)
     }
 
-    /// The same criterion in the other direction.
+    /// The sort criterion in the other direction.
     public var reversed: Self { Self(keyPath, ascending: !isAscending, comparison: comparison) }
 }

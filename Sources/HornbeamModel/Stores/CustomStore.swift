@@ -150,8 +150,21 @@ public struct CustomStoreChanges: Hashable, Sendable {
         }
     }
 
-    /// New objects, without members.
-    public var inserted: [CustomStoreRow] = []
+    /// New objects, without members; of a save, in the order of their entities' first objects.
+    ///
+    /// A save has them in a compact form, from which each read of this property makes the rows, in O(number of objects). Read it once.
+    public var inserted: [CustomStoreRow] {
+        get { insertedRows.rows }
+        _modify {
+            var rows = insertedRows.rows
+            // The only reference is lent, so that an appended row copies no others.
+            insertedRows = .rows([])
+            defer { insertedRows = .rows(rows) }
+            yield &rows
+        }
+    }
+    /// The new objects as rows or in the compact form.
+    package var insertedRows = InsertedRows.rows([])
     /// Changed objects with their changed properties: an attribute that became null is `.null` in `values`, and a to-one that
     /// became null is listed in `cleared`.
     public var updated: [CustomStoreRow] = []

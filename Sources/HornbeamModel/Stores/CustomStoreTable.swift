@@ -66,6 +66,19 @@ public struct CustomStoreTable: Sendable {
         destinations.append(Int32(entity.index))
     }
 
+    /// The entity of a destination, by its place in `destinations`; nil without one.
+    package func destination(_ place: Int) -> EntityDescription? {
+        let index = destinations[place]
+        return index < 0 ? nil : entity.managedObjectModel.entities[Int(index)]
+    }
+
+    /// Appends a row of another table of the entity.
+    mutating func append(row number: Int, of other: CustomStoreTable) {
+        beginRow(key: other.keys[number], version: other.versions[number])
+        values += other.values[number * properties.count ..< (number + 1) * properties.count]
+        destinations += other.destinations[number * destinationCount ..< (number + 1) * destinationCount]
+    }
+
     /// One row with the names of its properties.
     package func row(_ number: Int, in model: ManagedObjectModel) -> CustomStoreRow {
         var row = CustomStoreRow(CustomStoreKey(entity.name, keys[number]), version: versions[number])

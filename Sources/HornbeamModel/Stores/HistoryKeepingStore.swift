@@ -60,8 +60,8 @@ public struct StoreHistoryRange: Hashable, Sendable {
 public struct StoreHistoryPage: Hashable, Sendable {
     /// The range of the whole history.
     public var range: StoreHistoryRange
-    /// The time of the newest entry up to the number after which the page begins; nil if there is none. It tells whether the number belongs to this
-    /// history or to one that a backup has replaced.
+    /// The time of the newest entry up to the number after which the page begins; nil if there is none. It distinguishes a number of this
+    /// history from a number of a history that a backup has replaced.
     public var timeBefore: Date?
     /// The entries, in the order of their numbers.
     public var records: [StoreHistoryRecord]

@@ -22,7 +22,7 @@ public struct StoreRowMigration: Sendable {
         self.migrate = migrate
     }
 
-    /// True if the plan of the container has a stage on the way from a version.
+    /// True if the plan of the container has a stage between a version and the current one.
     ///
     /// - Throws: `modelReferenceNotFound` for an unknown version; `stagedMigrationBackwards` for a newer one; `inferredMappingFailed` if a step without a
     ///   stage cannot be inferred.
@@ -32,7 +32,7 @@ public struct StoreRowMigration: Sendable {
     ///
     /// - Parameters:
     ///   - rows: All rows of the old version, with members.
-    ///   - lastKey: No new object has a key up to this one.
+    ///   - lastKey: The highest key that was used. New objects get higher keys.
     /// - Throws: The errors of the migration of Hornbeam's own stores; those of the code of stages.
     public func rows(_ rows: [CustomStoreRow], lastKey: UInt64, from old: ManagedObjectModel) throws -> [CustomStoreRow] {
         try migrate(rows, lastKey, old)

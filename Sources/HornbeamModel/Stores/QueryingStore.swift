@@ -90,7 +90,7 @@ public struct StoreQuery: Sendable {
     public let excludedKeys: Set<UInt64>
     private let cached: @Sendable (_ key: UInt64, _ version: UInt64) -> Bool
 
-    /// True if Hornbeam has the row of an object in this version, so that an answer need not have it. An answer always has rows with members.
+    /// True if Hornbeam has cached the row of an object in this version. Then the answer need not contain the row, unless it has members.
     public func isCached(_ key: UInt64, version: UInt64) -> Bool { cached(key, version) }
 
     package init(

@@ -48,12 +48,12 @@ public struct StoreBatch: Sendable {
 
 /// The objects that a store has changed by a batch.
 public struct StoreBatchAnswer: Sendable {
-    /// The results of the query, of an update. The version of each row was incremented.
+    /// The objects that an update has changed: all results of the query. The version of each row was incremented.
     public var updated: [CustomStoreKey]
     /// The versions of the rows of `updated` after the update, in the same order; empty if they are unknown, or if the values of the rows can differ from
     /// those of the assignments, for example because of a trigger.
     public var versions: [UInt64]
-    /// The results of the query, of a delete.
+    /// The objects that a delete has removed: all results of the query.
     public var deleted: [CustomStoreKey]
 
     /// The results of an update or a delete.

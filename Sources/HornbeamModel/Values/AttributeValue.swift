@@ -183,7 +183,7 @@ extension UUID: AttributeValue {
 
 extension URL: AttributeValue {
     @inlinable public static var attributeType: AttributeType { .uri }
-    /// `about:blank`, because there is no empty URL.
+    /// `about:blank`, because `URL(string:)` makes no empty URL.
     public static var unsetValue: URL { blank }
     @inlinable public var propertyValue: PropertyValue { .uri(self) }
     @inlinable public init?(propertyValue: PropertyValue) {

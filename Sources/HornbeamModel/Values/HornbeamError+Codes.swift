@@ -4,7 +4,7 @@ extension HornbeamError.Code {
 
     /// A value violates a rule of the model (ATT-8).
     public static let validation = Self(rawValue: 1550)
-    /// A unique value occurs twice (MOD-8).
+    /// Stored objects have the same value for a new uniqueness constraint (MOD-8): the code of details of `migrationConstraintViolation`.
     public static let constraintValidation = Self(rawValue: 1551)
     /// Several errors; see `details` (VAL-3).
     public static let multipleErrors = Self(rawValue: 1560)
@@ -32,7 +32,7 @@ extension HornbeamError.Code {
     public static let stringTooShort = Self(rawValue: 1670)
     /// A string does not match the pattern of its attribute (ATT-7).
     public static let stringPatternMismatch = Self(rawValue: 1680)
-    /// A URI cannot be written as text (ATT-19).
+    /// Core Data's code for a URI that cannot be written as text (ATT-19); Hornbeam never throws it.
     public static let uriNotRepresentable = Self(rawValue: 1690)
 
     // Contexts and coordinators.
@@ -79,7 +79,7 @@ extension HornbeamError.Code {
 
     // Migration and history.
 
-    /// Core Data's code for migrations that failed; Hornbeam throws the reason.
+    /// The code of a migration stage threw an error, which is `underlyingError`.
     public static let migrationFailed = Self(rawValue: 134_110)
     /// Objects violate a rule of the new model; each detail names them.
     public static let migrationConstraintViolation = Self(rawValue: 134_111)
@@ -93,7 +93,7 @@ extension HornbeamError.Code {
     public static let migrationSourceStore = Self(rawValue: 134_150)
     /// Core Data's code for a new store that fails during a migration; Hornbeam throws the reason.
     public static let migrationDestinationStore = Self(rawValue: 134_160)
-    /// Core Data's code for migration policies that fail; Hornbeam never throws it.
+    /// An `EntityMigrationPolicy` threw an error, which is `underlyingError`.
     public static let entityMigrationPolicy = Self(rawValue: 134_170)
     /// Core Data's code for errors of SQLite; Hornbeam never throws it.
     public static let sqlite = Self(rawValue: 134_180)

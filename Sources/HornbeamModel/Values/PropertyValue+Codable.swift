@@ -103,7 +103,7 @@ extension PropertyValue: Codable {
         case .data:
             return Data(base64Encoded: try container.decode(String.self, forKey: kind)).map { .data($0) }
         case .uuid: return UUID(uuidString: try container.decode(String.self, forKey: kind)).map { .uuid($0) }
-        case .uri: return URL(string: try container.decode(String.self, forKey: kind)).map { .uri($0) }
+        case .uri: return URL(stored: try container.decode(String.self, forKey: kind)).map { .uri($0) }
         case .objectID: return .objectID(try container.decode(ManagedObjectID.self, forKey: kind))
         case .set: return .set(Set(try container.decode([PropertyValue].self, forKey: kind)))
         case .dictionary:

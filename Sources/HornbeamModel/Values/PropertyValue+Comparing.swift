@@ -127,6 +127,12 @@ private func orderOf<T: Comparable>(_ a: T, _ b: T) -> ValueOrder? {
     a < b ? .less : (a > b ? .greater : (a == b ? .same : nil))
 }
 
+/// Nil for NaN, which `Decimal` orders before all numbers.
+private func orderOf(_ a: Decimal, _ b: Decimal) -> ValueOrder? {
+    if a.isNaN || b.isNaN { return nil }
+    return a < b ? .less : (a > b ? .greater : .same)
+}
+
 extension Decimal {
     /// The double that is nearest to this number.
     package var nearestDouble: Double {

@@ -77,6 +77,14 @@ extension PropertyValue {
     }
 }
 
+extension URL {
+    /// The URL of a stored text. The empty text is the URL of components without parts, which `URL(string:)` refuses.
+    package init?(stored text: String) {
+        guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else { return nil }
+        self = url
+    }
+}
+
 extension Decimal {
     /// The decimal with the fewest digits that converts to a double; nil for infinities.
     package init?(shortest value: Double) {

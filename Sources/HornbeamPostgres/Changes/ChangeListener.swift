@@ -20,11 +20,13 @@ final class ChangeListener: Sendable {
     /// The identity of this process's store in the table of saves.
     private let source: UUID
     private let handler: @Sendable (ExternalChanges) throws -> Void
-    private let pacing: NotificationPacing
+    private let throttle: NotificationThrottle
     private let unknown: UnknownSaves
     private let state = Guarded(State())
 
     private static let pause: Int32 = 250
+    /// The longest time without a part of an answer.
+    private static let answerLimit = Duration.seconds(30)
     private static let pauseBetweenConnections = 1.0
     /// The shortest time between two reads, and between two notifications of this process, in seconds: processes can save more often than others can read each
     /// save alone.
@@ -36,15 +38,16 @@ final class ChangeListener: Sendable {
     private static let pauseFactor = 10.0
     /// The time between two reads without a notification, in pauses.
     private static let pausesBetweenReads = 8
-    /// The reads without a notification between two deletions of old saves: ten minutes.
-    private static let readsBetweenDeletions = 300
+    /// The time between two deletions of old saves, and while there are more of them.
+    private static let deletionInterval = Duration.seconds(600)
+    private static let shortDeletionInterval = Duration.seconds(1)
 
     init(
-        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ pacing: NotificationPacing, _ unknown: UnknownSaves,
+        _ options: ConnectionOptions, _ layout: StoreLayout, source: UUID, _ throttle: NotificationThrottle, _ unknown: UnknownSaves,
         _ handler: @escaping @Sendable (ExternalChanges) throws -> Void
     ) {
         self.options = options
-        self.pacing = pacing
+        self.throttle = throttle
         self.unknown = unknown
         self.layout = layout
         self.source = source
@@ -88,6 +91,7 @@ final class ChangeListener: Sendable {
     private func connect() throws(PostgresError) -> Connection {
         let connection = try Connection(options.parameters, until: options.deadline)
         connection.ownPayload = source.uuidString
+        connection.answerLimit = Self.answerLimit
         if options.pollInterval == nil { try connection.execute(Statement("LISTEN \(SQLText.name(layout.channel))")) }
         return connection
     }
@@ -103,7 +107,7 @@ final class ChangeListener: Sendable {
         var connection: Connection? = first
         var reader = start
         var pauses = 0
-        var reads = 0
+        var nextDeletion = ContinuousClock.now
         var pauseAfterRead = Self.pauseAfterRead
         while !state.withLock({ $0.isStopped }) {
             do {
@@ -112,7 +116,7 @@ final class ChangeListener: Sendable {
                 pauses += 1
                 if open.takeOwnNotification() {
                     Thread.sleep(forTimeInterval: pauseAfterRead)
-                    if pacing.react() { try open.execute(layout.notification(source)) }
+                    if throttle.react() { try open.execute(layout.notification(source)) }
                 }
                 guard isNotified || connection == nil || pauses >= pausesBetweenReads else { continue }
                 connection = open
@@ -125,13 +129,13 @@ final class ChangeListener: Sendable {
                 unknown.remove(known)
                 (reader, pauses) = (next, 0)
                 pauseAfterRead = min(max(Self.pauseAfterRead, Self.pauseFactor * ((ContinuousClock.now - start) / .seconds(1))), Self.longestPauseAfterRead)
-                if isNotified {
-                    // Further saves are then read together.
-                    Thread.sleep(forTimeInterval: pauseAfterRead)
-                    continue
+                if start >= nextDeletion {
+                    // A role that may only read cannot delete. An error of the connection is found by the next read.
+                    let isComplete = (try? next.deleteOld(open)) ?? true
+                    nextDeletion = .now + (isComplete ? Self.deletionInterval : Self.shortDeletionInterval)
                 }
-                if reads % Self.readsBetweenDeletions == 0 { try next.deleteOld(open) }
-                reads += 1
+                // Further saves are then read together.
+                if isNotified { Thread.sleep(forTimeInterval: pauseAfterRead) }
             } catch {
                 connection = nil
                 if !state.withLock({ $0.isStopped }) { Thread.sleep(forTimeInterval: Self.pauseBetweenConnections) }
@@ -202,15 +206,20 @@ struct SaveReader: Sendable {
         return changes
     }
 
+    /// The largest number of saves that one call deletes.
+    private static let deletedMax = 10_000
+
     /// Deletes some of the oldest saves if they are older than a week. In that time a process can find out whether a save was written, and read
-    /// the saves that it has missed.
-    func deleteOld(_ connection: Connection) throws(PostgresError) {
-        try connection.execute(
+    /// the saves that it has missed. Returns false if there can be more of them.
+    func deleteOld(_ connection: Connection) throws(PostgresError) -> Bool {
+        let deleted = try connection.execute(
             Statement(
                 """
-                DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
-                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT 10000) AS s WHERE saved_at < now() - interval '7 days')
+                WITH old AS (DELETE FROM \(layout.saves) WHERE token IN (SELECT token FROM \
+                (SELECT token, saved_at FROM \(layout.saves) ORDER BY transaction LIMIT \(Self.deletedMax)) AS s \
+                WHERE saved_at < now() - interval '7 days') RETURNING 1) SELECT count(*) FROM old
                 """))
+        return deleted.value != String(Self.deletedMax)
     }
 }
 #endif

@@ -1,5 +1,6 @@
 #if Postgres
 internal import CPostgres
+internal import Foundation
 internal import Glibc
 internal import HornbeamModel
 
@@ -13,8 +14,14 @@ internal import HornbeamModel
     /// False also if a request to cancel has not arrived at the server yet: there it could cancel a later statement.
     var isReusable: Bool { isUsable && !mayBeCancelled }
     private var mayBeCancelled = false
+    /// True if the server has not answered within `answerLimit`.
+    private var isOverdue = false
     /// True while the statements can be cancelled: by the task for which the calling thread works.
     var isCancellable = false
+    /// The longest time without a part of an answer, after which the connection counts as lost; nil for no limit.
+    var answerLimit: Duration?
+    /// The same limit for a statement that was cancelled.
+    var cancellationLimit = Duration.seconds(10)
     private var prepared = PreparedStatements()
     /// The statements whose results are read before the next statement is sent.
     private var unread: [PreparedUse] = []
@@ -36,6 +43,12 @@ internal import HornbeamModel
         unsafe handle = try Handshake(parameters, until: deadline).connect()
         // Notices would be written to the standard error of the program.
         unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // Snapshots of a standby do not name the running transactions, so that their saves would be missed.
+        if unsafe PQparameterStatus(handle, "in_hot_standby").map({ unsafe String(cString: $0) }) == "on" {
+            throw PostgresError(kind: .handshake, state: PostgresError.readOnlyState, message: "the server is a standby")
+        }
+        answerLimit = .milliseconds(max(Self.settingsLimit, deadline.milliseconds(atMost: .max)))
+        defer { answerLimit = nil }
         do { _ = try execute(all: Self.settings.map { Statement($0) }) } catch {
             guard error.kind == .lostConnection else { throw error }
             throw PostgresError(kind: .handshake, state: error.state, message: error.message)
@@ -48,7 +61,13 @@ internal import HornbeamModel
         "SET client_encoding TO 'UTF8'", "SET extra_float_digits TO 1", "SET bytea_output TO 'hex'", "SET standard_conforming_strings TO on",
         // A save reads the newest versions after it has waited for locks, also if the database has another default.
         "SET default_transaction_isolation TO 'read committed'",
+        // Without these, NULL in an array is a text, and names of types have quotation marks.
+        "SET array_nulls TO on", "SET quote_all_identifiers TO off",
+        // An app's table, such as `text`, must not replace a type of the server. Without a setting, the server searches its own names first too.
+        "SELECT set_config('search_path', 'pg_catalog, ' || current_setting('search_path'), false) WHERE current_setting('search_path') LIKE '%pg_catalog%'",
     ]
+    /// The least time for which a new connection waits for the answer to its settings, in milliseconds.
+    private static let settingsLimit = 1_000
 
     // MARK: Statements
 
@@ -64,8 +83,8 @@ internal import HornbeamModel
         if beginning != nil { return try execute(all: [statement])[0] }
         try readRest()
         try requireUncancelled()
-        let use = PreparedUse(statement: statement, use: prepared.use(statement))
-        if case .prepare(let name, let removed) = use.use {
+        let use = prepared.use(statement)
+        if case .prepare(let name, let removed) = use {
             if let removed {
                 guard sendRemoval(removed) else { throw failure() }
                 do { _ = try next() } catch {
@@ -79,7 +98,7 @@ internal import HornbeamModel
                 throw error
             }
         }
-        guard sendExecution(use) else { throw failure() }
+        guard sendExecution(statement, use) else { throw failure() }
         return try next()
     }
 
@@ -99,6 +118,33 @@ internal import HornbeamModel
         return Array(results.dropFirst(first.count))
     }
 
+    /// Makes statements and passes each of them to the closure.
+    typealias StatementMaker = (_ send: (Statement) throws -> Void) throws -> Void
+
+    /// Executes statements like `execute(all:then:)`, while they are made: the server begins with large ones at once.
+    ///
+    /// If the closure throws, the statements before it are executed, the trailing ones are not, and the transaction stays open. The caller then rolls it back.
+    func execute(then trailing: [Statement] = [], _ make: StatementMaker) throws {
+        try readRest()
+        try requireUncancelled()
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw failure() }
+        var uses: [PreparedUse] = []
+        var interruption: (any Error)?
+        do {
+            try make { statement in
+                uses.append(try send(statement))
+                if statement.isLarge { try flush() }
+            }
+        } catch {
+            guard isUsable else { throw error }
+            interruption = error
+        }
+        try sync()
+        unread = trailing.isEmpty || interruption != nil ? [] : try send(trailing)
+        do { _ = try results(of: uses) } catch { throw interruption ?? error }
+        if let interruption { throw interruption }
+    }
+
     /// Sends statements, and does not wait for their results.
     func send(trailing statements: [Statement]) throws(PostgresError) {
         try readRest()
@@ -108,26 +154,41 @@ internal import HornbeamModel
 
     /// Sends a group of statements with a sync. The server leaves out the rest of a group after an error.
     private func send(_ statements: [Statement]) throws(PostgresError) -> [PreparedUse] {
-        let uses = statements.map { PreparedUse(statement: $0, use: prepared.use($0)) }
-        for use in uses {
-            if case .prepare(let name, let removed) = use.use {
-                if let removed, !sendRemoval(removed) { throw failure() }
-                guard unsafe PQsendPrepare(handle, name, use.statement.sql, 0, nil) == 1 else { throw failure() }
-            }
-            guard sendExecution(use) else { throw failure() }
-        }
-        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
+        var uses: [PreparedUse] = []
+        for statement in statements { uses.append(try send(statement)) }
+        try sync()
         return uses
+    }
+
+    /// Sends a statement of a group. Returns its use, without the values.
+    private func send(_ statement: Statement) throws(PostgresError) -> PreparedUse {
+        let use = prepared.use(statement)
+        if case .prepare(let name, let removed) = use {
+            if let removed, !sendRemoval(removed) { throw failure() }
+            guard unsafe PQsendPrepare(handle, name, statement.sql, 0, nil) == 1 else { throw failure() }
+        }
+        guard sendExecution(statement, use) else { throw failure() }
+        return PreparedUse(statement: Statement(statement.sql), use: use)
+    }
+
+    private func sync() throws(PostgresError) {
+        guard unsafe PQpipelineSync(handle) == 1 else { throw failure() }
+    }
+
+    /// Writes all bytes that libpq has buffered. If the socket is full, libpq reads the server's answers while it waits, so that both sides cannot wait for
+    /// each other.
+    private func flush() throws(PostgresError) {
+        guard unsafe PQflush(handle) == 0 else { throw failure() }
     }
 
     private func sendRemoval(_ name: String) -> Bool { unsafe PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 0) == 1 }
 
-    private func sendExecution(_ use: PreparedUse) -> Bool {
-        unsafe withParameters(use.statement) { values in
-            let count = Int32(use.statement.parameters.count)
-            let format: Int32 = use.statement.hasBinaryResult ? 1 : 0
-            return switch use.use {
-            case .text: unsafe PQsendQueryParams(handle, use.statement.sql, count, nil, values, nil, nil, format)
+    private func sendExecution(_ statement: Statement, _ use: PreparedStatements.Use) -> Bool {
+        unsafe withParameters(statement) { values in
+            let count = Int32(statement.parameters.count)
+            let format: Int32 = statement.hasBinaryResult ? 1 : 0
+            return switch use {
+            case .text: unsafe PQsendQueryParams(handle, statement.sql, count, nil, values, nil, nil, format)
             case .prepare(let name, _), .name(let name): unsafe PQsendQueryPrepared(handle, name, count, values, nil, nil, format)
             }
         } == 1
@@ -160,7 +221,7 @@ internal import HornbeamModel
             do { results.append(try next()) } catch { first = first ?? error }
             if !isUsable { break }
         }
-        if let first, !isUsable { throw first }
+        if !isUsable { throw first ?? failure() }
         if let end = unsafe result() { unsafe PQclear(end) }
         if unread.isEmpty {
             guard unsafe PQexitPipelineMode(handle) == 1 else { throw first ?? failure() }
@@ -188,30 +249,53 @@ internal import HornbeamModel
         return unsafe try checked(answer)
     }
 
-    /// Waits for a result. Cancels the statement on the server if the task of the caller is cancelled meanwhile.
+    /// Waits for a result. Cancels the statement on the server if the task of the caller is cancelled meanwhile. Nil, and the connection is not usable,
+    /// if the server sends nothing for longer than the limit: a proxy or a firewall can keep a connection open without forwarding its bytes.
     private func result() -> OpaquePointer? {
+        var limit = mayBeCancelled ? cancellationLimit : answerLimit
+        var end = limit.map { Deadline(after: $0) }
         while unsafe PQisBusy(handle) == 1 {
-            if isCancellable, !mayBeCancelled, StoreCancellation.isRequested { cancel() }
+            if isCancellable, !mayBeCancelled, StoreCancellation.isRequested {
+                cancel()
+                limit = cancellationLimit
+                end = Deadline(after: cancellationLimit)
+            }
             var descriptor = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
-            // With TLS, libpq can have unread bytes that the socket does not have any more.
-            let pause = unsafe PQsslInUse(handle) == 1 ? Self.encryptedPause : isCancellable ? Self.cancellationPause : -1
-            _ = unsafe poll(&descriptor, 1, pause)
+            let isReady = unsafe poll(&descriptor, 1, pause(until: end)) > 0
+            if !isReady, let end, end.isOver {
+                (isUsable, isOverdue) = (false, true)
+                return nil
+            }
             // After an error, `PQgetResult` returns it.
             guard unsafe PQconsumeInput(handle) == 1 else { break }
+            if isReady { end = limit.map { Deadline(after: $0) } }
         }
         return unsafe PQgetResult(handle)
+    }
+
+    /// The time after which a waiting call looks at its limits again, in milliseconds.
+    private func pause(until end: Deadline?) -> Int32 {
+        // With TLS, libpq can have unread bytes that the socket does not have any more.
+        if unsafe PQsslInUse(handle) == 1 { return Self.encryptedPause }
+        if isCancellable { return Self.cancellationPause }
+        return end.map { Int32($0.milliseconds(atMost: 60_000)) } ?? -1
     }
 
     /// The time after which a waiting call checks again whether its task was cancelled, in milliseconds.
     private static let cancellationPause: Int32 = 20
     private static let encryptedPause: Int32 = 5
 
+    /// Sends a request to cancel, on a thread of its own: libpq waits until the server closes the request's connection.
     private func cancel() {
         mayBeCancelled = true
         guard let request = unsafe PQgetCancel(handle) else { return }
-        var text = [CChar](repeating: 0, count: 256)
-        _ = unsafe text.withUnsafeMutableBufferPointer { unsafe PQcancel(request, $0.baseAddress, Int32($0.count)) }
-        unsafe PQfreeCancel(request)
+        let address = UInt(bitPattern: request)
+        Thread.detachNewThread {
+            let request = unsafe OpaquePointer(bitPattern: address)
+            var text = [CChar](repeating: 0, count: 256)
+            _ = unsafe text.withUnsafeMutableBufferPointer { unsafe PQcancel(request, $0.baseAddress, Int32($0.count)) }
+            unsafe PQfreeCancel(request)
+        }
     }
 
     private func requireUncancelled() throws(PostgresError) {
@@ -229,7 +313,9 @@ internal import HornbeamModel
         let state = field(67) ?? ""  // PG_DIAG_SQLSTATE
         let text = field(77) ?? lastMessage  // PG_DIAG_MESSAGE_PRIMARY
         let constraint = field(110)  // PG_DIAG_CONSTRAINT_NAME
-        if unsafe PQstatus(handle) != CONNECTION_OK || state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") {
+        // PG_DIAG_SEVERITY_NONLOCALIZED. After these, the server ends the session, for example because it was idle in a transaction for too long.
+        let isLast = ["FATAL", "PANIC"].contains(field(86))
+        if unsafe isLast || PQstatus(handle) != CONNECTION_OK || state.isEmpty || state.hasPrefix("08") || state.hasPrefix("57P") {
             isUsable = false
             throw PostgresError(kind: .lostConnection, state: state, message: text)
         }
@@ -249,15 +335,16 @@ internal import HornbeamModel
     /// The error of a call that returned no result.
     private func failure() -> PostgresError {
         isUsable = false
-        return PostgresError(kind: .lostConnection, message: lastMessage)
+        guard isOverdue else { return PostgresError(kind: .lostConnection, message: lastMessage) }
+        return PostgresError(kind: .lostConnection, message: "the server has not answered within the time limit", isOfTask: mayBeCancelled)
     }
 
-    private var lastMessage: String { unsafe Self.firstLine(PQerrorMessage(handle)) }
+    private var lastMessage: String { unsafe Self.lines(PQerrorMessage(handle))[0] }
 
-    static func firstLine(_ text: UnsafeMutablePointer<CChar>?) -> String {
-        guard let text = unsafe text else { return "the server closed the connection" }
-        let line = unsafe String(cString: text).split(separator: "\n").first.map(String.init) ?? "the server closed the connection"
-        return line.hasSuffix(".") ? String(line.dropLast()) : line
+    static func lines(_ text: UnsafeMutablePointer<CChar>?) -> [String] {
+        let all = unsafe text.map { unsafe String(cString: $0) } ?? ""
+        let lines = all.split(separator: "\n").map { $0.hasSuffix(".") ? String($0.dropLast()) : String($0) }
+        return lines.isEmpty ? ["the server closed the connection"] : lines
     }
 
     // MARK: Transactions

@@ -14,8 +14,10 @@ struct ConnectionOptions: Sendable {
 
     var deadline: Deadline { Deadline(after: connectionTimeout) }
 
-    /// Sets the time limit of the statements of a connection.
+    /// Sets the time limit of the statements of a connection. The server ends a statement at its limit; if its answer does not arrive either, the connection
+    /// counts as lost.
     func limitStatements(_ connection: Connection) throws(PostgresError) {
+        connection.answerLimit = statementTimeout.map { $0 + connectionTimeout }
         guard let statementTimeout else { return }
         try connection.execute(Statement("SET statement_timeout TO \(Self.milliseconds(statementTimeout))"))
     }
@@ -30,5 +32,11 @@ struct ConnectionOptions: Sendable {
         let parts = time.components
         return max(1, min(parts.seconds, 2_000_000) * 1_000 + parts.attoseconds / 1_000_000_000_000_000)
     }
+}
+
+/// Without the connection string, which can have a password.
+extension ConnectionOptions: CustomStringConvertible, CustomReflectable {
+    var description: String { "at most \(connectionsMax) connections" }
+    var customMirror: Mirror { Mirror(self, children: ["connectionsMax": connectionsMax]) }
 }
 #endif

@@ -84,12 +84,17 @@ final class ConnectionPool: Sendable {
         let prepare = preparation.withLock { $0 }
         do {
             let connection = try Connection(options.parameters, until: deadline)
-            try prepare?(connection)
+            connection.cancellationLimit = options.connectionTimeout
+            if let prepare {
+                // The server waits as long as `connectionTimeout` for a migration. Then the limit of statements is set.
+                connection.answerLimit = options.connectionTimeout + Self.answerTime
+                try prepare(connection)
+            }
             return connection
         } catch {
             uncount(isHeld: isHeld)
             // Before the first connection, a server that is not there is probably a wrong parameter.
-            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && (failure.isServerAway || failure.needsConnection),
+            guard let failure = error as? PostgresError, failure.isServerBusy || prepare != nil && failure.needsConnection && !failure.isRefusal,
                 !deadline.isOver
             else { throw error }
             if isCancellable, StoreCancellation.isRequested { throw CancellationError() }
@@ -98,6 +103,8 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// The longest time for the way of an answer.
+    private static let answerTime = Duration.seconds(10)
     /// The time between two attempts to connect, in seconds.
     private static let pauseBeforeConnecting = 0.05
 

@@ -36,9 +36,10 @@ struct Handshake {
             state = unsafe PQconnectPoll(handle)
         }
         guard state == PGRES_POLLING_OK, unsafe PQstatus(handle) == CONNECTION_OK else {
-            let text = unsafe Connection.firstLine(PQerrorMessage(handle))
+            let lines = unsafe Connection.lines(PQerrorMessage(handle))
             unsafe PQfinish(handle)
-            throw error(text)
+            // Of several hosts, the one whose server has answered.
+            throw error(lines.first { !Self.parts(of: $0).state.isEmpty } ?? lines[0])
         }
         unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
         return unsafe handle

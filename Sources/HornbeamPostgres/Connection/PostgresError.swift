@@ -22,7 +22,7 @@ struct PostgresError: Error {
     var table: String?
     /// The column that requires a value.
     var column: String?
-    /// True if the statement was cancelled on the server because the task of the caller was cancelled.
+    /// True if the statement was cancelled because the task of the caller was cancelled.
     var isOfTask = false
 
     /// `unique_violation`, and `exclusion_violation` of a unique value that subentities inherit.
@@ -38,11 +38,14 @@ struct PostgresError: Error {
     /// `lock_not_available`: another transaction holds a lock for longer than the limit.
     var isLockTimeout: Bool { state == "55P03" }
     /// True if a statement that changes nothing can succeed with another connection.
-    var needsConnection: Bool { kind != .statement || isStaleStatement }
+    var needsConnection: Bool { (kind != .statement || isStaleStatement) && !isOfTask }
     /// True while a server starts or has no connection left.
     var isServerBusy: Bool { kind == .handshake && (state == "57P03" || state == "53300") }
-    /// True if the server could not be reached.
-    var isServerAway: Bool { kind == .handshake && (state.isEmpty || state.hasPrefix("57P")) }
+    /// `invalid_authorization_specification` and its class, `invalid_catalog_name`, `insufficient_privilege`: the next attempt has the same error.
+    var isRefusal: Bool { kind == .handshake && (state.hasPrefix("28") || state == "3D000" || state == "42501") }
+
+    /// `read_only_sql_transaction`
+    static let readOnlyState = "25006"
 
     /// The error that the app receives.
     var translated: any Error {
@@ -66,6 +69,11 @@ struct PostgresError: Error {
                 .busy,
                 "Another transaction of the PostgreSQL server has held a lock for longer than connectionTimeout. Nothing was written. Try again.",
                 cause: cause)
+        case Self.readOnlyState:
+            HornbeamError(
+                .readOnly,
+                "The PostgreSQL server allows this connection no changes: it is a standby, or default_transaction_read_only is on. Nothing was written. Among "
+                    + "several hosts, target_session_attrs=read-write finds the primary server.", cause: cause)
         case "53100":
             HornbeamError(
                 .storeOperationFailed, "The disk of the PostgreSQL server is full. Nothing was written. Free some space and save again.", cause: cause)

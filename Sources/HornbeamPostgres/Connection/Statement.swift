@@ -6,6 +6,9 @@ struct Statement: Sendable {
     /// True to receive the result in the server's binary form, which `QueryResult` reads for the types of `RowReader.columns` only.
     var hasBinaryResult = false
 
+    /// True for a statement that is sent before the next one is made, because the server needs some time for its values.
+    var isLarge: Bool { parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) } >= 8 << 10 }
+
     init(_ sql: String, _ parameters: [String?] = []) {
         self.sql = sql
         self.parameters = parameters
@@ -14,7 +17,12 @@ struct Statement: Sendable {
 
 /// Adds parameters to a statement while its text is made.
 struct ParameterList {
+    /// The largest number of parameters of a condition. A statement has 65,535 at most.
+    private static let countMax = 65_000
+
     private(set) var values: [String?] = []
+    /// True if a statement has room for the parameters.
+    var fit: Bool { values.count <= Self.countMax }
     /// True to write values into the text, for conditions of indexes, which have no parameters.
     var areLiterals = false
 

@@ -20,7 +20,7 @@ struct HistoryTables: Sendable {
     var entries: String { schema + ".\"_hornbeam_history\"" }
     var state: String { schema + ".\"_hornbeam_history_state\"" }
     var consumers: String { schema + ".\"_hornbeam_history_consumers\"" }
-    private var places: String { schema + ".\"_hornbeam_history_places\"" }
+    var places: String { schema + ".\"_hornbeam_history_places\"" }
     private var function: String { schema + ".\"_hornbeam_number_history\"" }
 
     /// Numbers the committed entries.

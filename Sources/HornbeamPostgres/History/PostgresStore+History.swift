@@ -13,10 +13,8 @@ extension PostgresStore: HistoryKeepingStore {
 
     public func historyRange() throws -> StoreHistoryRange {
         let tables = try readableHistory()
-        return try withConnection { connection in
-            try connection.execute(tables.number)
-            return Self.range(try connection.execute(Self.rangeStatement(tables)), 0)
-        }
+        let results = try withConnection { try $0.execute(all: numbering(tables) + [Self.rangeStatement(tables)]) }
+        return Self.range(results[results.count - 1], 0)
     }
 
     public func history(after number: UInt64, limit: Int) throws -> StoreHistoryPage {
@@ -30,14 +28,15 @@ extension PostgresStore: HistoryKeepingStore {
             WHERE number > $1::bigint AND number > (SELECT start FROM \(tables.state)) ORDER BY number\(limit > 0 ? " LIMIT \(limit)" : "")
             """
         let results = try withConnection { connection in
-            try connection.execute(all: [
-                Statement("BEGIN"), tables.number, Statement("COMMIT"), Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-                Self.rangeStatement(tables), Statement(before, [after]), Statement(records, [after]), Statement("COMMIT"),
-            ])
+            try connection.execute(
+                all: numbering(tables) + [
+                    Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), Self.rangeStatement(tables), Statement(before, [after]),
+                    Statement(records, [after]), Statement("COMMIT"),
+                ])
         }
-        let found = results[6]
+        let (range, earlier, found) = (results[results.count - 4], results[results.count - 3], results[results.count - 2])
         return StoreHistoryPage(
-            range: Self.range(results[4], 0), timeBefore: results[5].rowCount > 0 ? results[5].integer(0, 0).map(Self.date) : nil,
+            range: Self.range(range, 0), timeBefore: earlier.rowCount > 0 ? earlier.integer(0, 0).map(Self.date) : nil,
             records: try (0 ..< found.rowCount).map { row in
                 StoreHistoryRecord(
                     number: UInt64(clamping: found.integer(row, 0) ?? 0), time: Self.date(found.integer(row, 1) ?? 0),
@@ -48,14 +47,16 @@ extension PostgresStore: HistoryKeepingStore {
     public func historyNumber(before date: Date) throws -> UInt64? {
         let tables = try readableHistory()
         let time = HistoryTables.time("$1")
-        let found = try withConnection { connection in
-            try connection.execute(tables.number)
-            return try connection.execute(
-                Statement(
-                    "SELECT max(number) FROM \(tables.entries) WHERE saved_at < \(time) AND number > (SELECT start FROM \(tables.state))",
-                    [Self.microseconds(date)]))
-        }
-        return found.value.flatMap(UInt64.init)
+        let search = Statement(
+            "SELECT max(number) FROM \(tables.entries) WHERE saved_at < \(time) AND number > (SELECT start FROM \(tables.state))",
+            [Self.microseconds(date)])
+        let results = try withConnection { try $0.execute(all: numbering(tables) + [search]) }
+        return results[results.count - 1].value.flatMap(UInt64.init)
+    }
+
+    /// A transaction that numbers the committed entries. It waits a limited time for another one that numbers or removes entries.
+    private func numbering(_ tables: HistoryTables) -> [Statement] {
+        [Statement("BEGIN"), pool.options.lockLimit, tables.number, Statement("COMMIT")]
     }
 
     private static func rangeStatement(_ tables: HistoryTables) -> Statement {
@@ -117,7 +118,7 @@ extension PostgresStore: HistoryKeepingStore {
     /// Changes history in a transaction in which no other process changes it.
     private func changeHistory(_ statements: (HistoryTables) -> [Statement]) throws {
         let tables = try readableHistory()
-        let begin = [Statement("BEGIN"), tables.number, Statement("SELECT FROM \(tables.state) FOR UPDATE")]
+        let begin = [Statement("BEGIN"), pool.options.lockLimit, tables.number, Statement("SELECT FROM \(tables.state) FOR UPDATE")]
         _ = try withConnection { try $0.execute(all: begin + statements(tables) + [Statement("COMMIT")]) }
     }
 

@@ -8,6 +8,8 @@ struct QueryTranslator {
     private let excluded: Set<UInt64>
     private let layout: StoreLayout
     private var condition: ConditionTranslator
+    /// The condition of the request.
+    private let wanted: StoreCondition
 
     init(_ request: FetchDescription, _ entity: EntityDescription, excluding: Set<UInt64>, _ layout: StoreLayout) {
         self.request = request
@@ -15,18 +17,19 @@ struct QueryTranslator {
         excluded = excluding
         self.layout = layout
         condition = ConditionTranslator(layout, entity)
+        wanted = StoreCondition(request.predicate)
     }
 
     /// The statement that reads the results in their order; nil if SQL cannot find exactly these.
     mutating func exact() throws -> (RowReader, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate)), let order = try order() else { return nil }
+        guard let test = exactTest(), let order = try order() else { return nil }
         let window = window()
         return try select(test, " ORDER BY \(order)\(window)")
     }
 
     /// The statement that counts the results; nil if SQL cannot find exactly these.
     mutating func exactCount() throws -> Statement? {
-        guard let test = condition.exact(StoreCondition(request.predicate)) else { return nil }
+        guard let test = exactTest() else { return nil }
         let table = try layout.table(of: entity.name)
         let filter = try filter(test)
         let window = window()
@@ -38,7 +41,7 @@ struct QueryTranslator {
 
     /// The statement that reads values of the results in their order; nil if SQL cannot find exactly these.
     mutating func exactValues(_ paths: [[String]]) throws -> (GroupColumns, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate)), let order = try order() else { return nil }
+        guard let test = exactTest(), let order = try order() else { return nil }
         var columns = GroupColumns(layout)
         for path in paths {
             guard let value = condition.value(path, in: 0), columns.add(value) else { return nil }
@@ -54,7 +57,7 @@ struct QueryTranslator {
 
     /// The statement that makes groups; nil if SQL makes other ones.
     mutating func exactGroups(_ grouping: StoreGrouping) throws -> (GroupColumns, Statement)? {
-        guard let test = condition.exact(StoreCondition(request.predicate)) else { return nil }
+        guard let test = exactTest() else { return nil }
         var columns = GroupColumns(layout)
         for key in grouping.keys {
             guard let value = condition.value(key, in: 0), columns.addKey(value) else { return nil }
@@ -73,7 +76,7 @@ struct QueryTranslator {
     /// The WHERE clause of the results, and its parameters; nil if SQL cannot find exactly these without other tables.
     mutating func exactCondition() throws -> (sql: String, parameters: [String?])? {
         let before = condition
-        if let test = condition.exact(StoreCondition(request.predicate)), condition.joins.isEmpty {
+        if let test = exactTest(), condition.joins.isEmpty {
             return (try filter(test), condition.parameters.values)
         }
         condition = before
@@ -83,8 +86,17 @@ struct QueryTranslator {
     /// The statement that reads the results and perhaps more rows.
     mutating func superset() throws -> (RowReader, Statement) {
         condition.allowsCalculations = false
-        let test = condition.superset(StoreCondition(request.predicate))
-        return try select(test, "")
+        let before = condition
+        let test = condition.superset(wanted)
+        if condition.parameters.fit { return try select(test, "") }
+        condition = before
+        return try select("TRUE", "")
+    }
+
+    /// The condition in SQL; nil if SQL has no equivalent one, or if it has too many constants for a statement.
+    private mutating func exactTest() -> String? {
+        guard let test = condition.exact(wanted), condition.parameters.fit else { return nil }
+        return test
     }
 
     private mutating func select(_ test: String, _ end: String) throws -> (RowReader, Statement) {

@@ -87,8 +87,12 @@ struct ConstraintViolation {
                 AND i.indnkeyatts = i.indnatts ORDER BY array_position(i.indkey::int2[], a.attnum)
                 """, [table.name, name]))
         let columns = (0 ..< found.rowCount).compactMap { found[$0, 0].map(SQLText.name) }
-        let isTaken = (columns.map { "t.\($0) = r.\($0)" } + ["t.\(table.id) <> r.\(table.id)"]).joined(separator: " AND ")
-        let objects = columns.isEmpty ? [] : try objects(in: table, where: "EXISTS (SELECT FROM \(table.name) t WHERE \(isTaken))")
+        func isEqual(_ other: String) -> String {
+            (columns.map { "\(other).\($0) = r.\($0)" } + ["\(other).\(table.id) <> r.\(table.id)"]).joined(separator: " AND ")
+        }
+        // Another row of the table or of the save has the values.
+        let isTaken = "EXISTS (SELECT FROM \(table.name) t WHERE \(isEqual("t"))) OR EXISTS (SELECT FROM saved s WHERE \(isEqual("s")))"
+        let objects = columns.isEmpty ? [] : try objects(in: table, where: isTaken)
         return violation(
             .constraintConflict, "The index “\(name)” of the table \(table.name) requires values that no other row has. Give the object another value.",
             table, columns.first, objects)
@@ -156,7 +160,7 @@ struct ConstraintViolation {
         table.columns.first { $0.name == column && table.column($0.property.name, of: entityName)?.property === $0.property }?.property
     }
 
-    /// The objects for whose rows, with the values of the save, a condition on `r` is true.
+    /// The objects for whose rows, with the values of the save, a condition on `r` is true. It can name all rows of the save as `saved`.
     private func objects(in table: TableLayout, where condition: String) throws -> [CustomStoreKey] {
         var groups: [[String]: [CustomStoreRow]] = [:]
         for row in rows(in: table) {
@@ -164,29 +168,29 @@ struct ConstraintViolation {
             try cells.add(row, cleared: changes.cleared[row.object] ?? [])
             groups[cells.names, default: []].append(row)
         }
-        let statements = try groups.values.map { try statement($0, table, condition) }
+        if groups.isEmpty { return [] }
+        var parameters = ParameterList()
+        let saved = try groups.values.map { try select($0, table, &parameters) }.joined(separator: " UNION ALL ")
+        let statement = Statement(
+            "WITH saved AS (\(saved)) SELECT r.\(table.id), \(table.entity(of: "r")) FROM saved r WHERE \(condition)", parameters.values)
         // The server may be unable to test the condition, for example one that names the table.
-        guard let results = try? connection.execute(all: statements) else { return [] }
-        return results.flatMap { found in
-            (0 ..< found.rowCount).compactMap { row in found[row, 0].flatMap(UInt64.init).map { CustomStoreKey(found[row, 1] ?? "", $0) } }
-        }.sorted { $0.key < $1.key }
+        guard let found = try? connection.execute(statement) else { return [] }
+        return (0 ..< found.rowCount).compactMap { row in found[row, 0].flatMap(UInt64.init).map { CustomStoreKey(found[row, 1] ?? "", $0) } }
+            .sorted { $0.key < $1.key }
     }
 
     /// Selects rows with the same changed columns. Those that exist have their stored values in the other columns.
-    private func statement(_ rows: [CustomStoreRow], _ table: TableLayout, _ condition: String) throws -> Statement {
+    private func select(_ rows: [CustomStoreRow], _ table: TableLayout, _ parameters: inout ParameterList) throws -> String {
         var cells = RowCells(table)
         for row in rows { try cells.add(row, cleared: changes.cleared[row.object] ?? []) }
-        var parameters = ParameterList()
         var arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")]
         if table.kind != nil { arrays.append(parameters.add(SQLText.array(rows.map { $0.object.entityName as String? }), as: "text[]")) }
         arrays += cells.arrays(&parameters)
         let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
-        return Statement(
+        return """
+            SELECT (jsonb_populate_record(t, to_jsonb(u))).* FROM (SELECT * FROM unnest(\(arrays.joined(separator: ", ")))) \
+            AS u(\(names.joined(separator: ", "))) LEFT JOIN \(table.name) t ON t.\(table.id) = u.\(table.id)
             """
-            SELECT r.\(table.id), \(table.entity(of: "r")) FROM (SELECT (jsonb_populate_record(t, to_jsonb(u))).* \
-            FROM (SELECT * FROM unnest(\(arrays.joined(separator: ", ")))) AS u(\(names.joined(separator: ", "))) \
-            LEFT JOIN \(table.name) t ON t.\(table.id) = u.\(table.id)) r WHERE \(condition)
-            """, parameters.values)
     }
 }
 #endif

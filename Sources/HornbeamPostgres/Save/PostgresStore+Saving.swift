@@ -28,7 +28,7 @@ extension PostgresStore {
         } isSaved: { token, deadline in
             try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
-        for row in changes.inserted { try layout.rememberShard(of: row) }
+        if layout.isSharded { for row in changes.inserted { try layout.rememberShard(of: row) } }
         trimHistory()
     }
 
@@ -83,11 +83,7 @@ extension PostgresStore {
     /// transactions that notify wait for each other when they commit.
     private func run(_ statements: SaveStatements, _ token: UUID, _ layout: StoreLayout, _ deadline: Deadline) throws {
         try pool.withConnection(until: deadline) { connection in
-            let record = statements.record(token, source: source, lockMilliseconds: pool.options.lockMilliseconds)
-            var rest = [record] + statements.references + statements.writes + [Statement("COMMIT")]
-            if statements.locks.isEmpty {
-                rest.insert(Statement("BEGIN"), at: 0)
-            } else {
+            if !statements.locks.isEmpty {
                 let beginning = [Statement("BEGIN"), pool.options.lockLimit]
                 let locked = try connection.execute(all: beginning + statements.locks.map(\.statement))
                 let conflict = try statements.conflict(Array(locked.dropFirst(beginning.count))) { keys in
@@ -95,23 +91,26 @@ extension PostgresStore {
                 }
                 if let conflict { throw conflict }
             }
-            try commit(rest, layout, connection)
+            try commit(layout, connection) { send in
+                if statements.locks.isEmpty { try send(Statement("BEGIN")) }
+                try send(statements.record(token, source: source, lockMilliseconds: pool.options.lockMilliseconds))
+                for reference in statements.references { try send(reference) }
+                try statements.forEachWrite(send)
+                try send(Statement("COMMIT"))
+            }
         }
     }
 
-    private func commit(_ statements: [Statement], _ layout: StoreLayout, _ connection: Connection) throws {
-        guard pool.options.pollInterval == nil else {
-            try connection.execute(all: statements)
-            return
-        }
-        let notifies = pacing.begin()
-        do { try connection.execute(all: statements, then: notifies ? [layout.notification(source)] : []) } catch {
-            if notifies { pacing.withdraw() }
+    private func commit(_ layout: StoreLayout, _ connection: Connection, _ makeStatements: Connection.StatementMaker) throws {
+        guard pool.options.pollInterval == nil else { return try connection.execute(makeStatements) }
+        let notifies = throttle.begin()
+        do { try connection.execute(then: notifies ? [layout.notification(source)] : [], makeStatements) } catch {
+            if notifies { throttle.withdraw() }
             throw error
         }
-        guard !notifies, pacing.committed() else { return }
+        guard !notifies, throttle.committed() else { return }
         // The save is committed. After an error here, other processes read it at their next read without a notification.
-        do { try connection.send(trailing: [layout.notification(source)]) } catch { pacing.withdraw() }
+        do { try connection.send(trailing: [layout.notification(source)]) } catch { throttle.withdraw() }
     }
 
     private func existing(_ keys: [CustomStoreKey], _ layout: StoreLayout) throws -> [CustomStoreRow] {
@@ -126,14 +125,15 @@ extension PostgresStore {
     /// True if the transaction with a token was committed. Otherwise it never will be: the token is used here, and the primary key waits for
     /// a transaction that has used it and is not complete.
     ///
-    /// The row that this call inserts has no changes, unlike that of a save. The call can therefore be repeated if its own answer is lost.
+    /// The row that this call inserts has no changes, unlike that of a save. The call can therefore be repeated if its own answer is lost. It waits for the
+    /// other transaction as long as for any lock.
     func isSaved(_ token: UUID, _ layout: StoreLayout, _ connection: Connection) throws -> Bool {
         let found = try connection.execute(
             Statement(
                 """
-                INSERT INTO \(layout.saves) AS s (token, source) VALUES ($1, $2) \
+                INSERT INTO \(layout.saves) AS s (token, source) SELECT $1::uuid, $2::uuid FROM set_config('lock_timeout', $3::text, true) \
                 ON CONFLICT (token) DO UPDATE SET token = excluded.token RETURNING s.changed IS NOT NULL
-                """, [token.uuidString, source.uuidString]))
+                """, [token.uuidString, source.uuidString, String(pool.options.lockMilliseconds)]))
         return found.value == "t"
     }
 

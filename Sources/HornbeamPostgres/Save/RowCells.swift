@@ -9,12 +9,6 @@ struct RowCells {
         /// Nil for the entities of destinations.
         var column: TableLayout.Column?
         var texts = ArrayText()
-
-        /// Appends the value of an attribute.
-        mutating func append(_ value: PropertyValue) throws {
-            if case .int(let number) = value { return texts.append(number) }
-            texts.append(try column?.text(of: value))
-        }
     }
 
     private let table: TableLayout
@@ -41,7 +35,7 @@ struct RowCells {
             entityName = row.object.entityName
         }
         for (name, value) in row.values {
-            if let place = column(name) { try cells[place].append(value) }
+            if let place = column(name), let column = cells[place].column { try cells[place].texts.append(value, of: column) }
         }
         for (name, target) in row.destinations { set(name, target) }
         for name in cleared { set(name, nil) }

@@ -10,19 +10,40 @@ struct SaveReferences {
     private(set) var destinations: [CustomStoreKey] = []
     private let layout: StoreLayout
 
-    init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
+    /// - Parameter inserted: The new objects.
+    init(_ changes: CustomStoreChanges, inserted: [CustomStoreTable], _ layout: StoreLayout) throws {
         self.layout = layout
-        let referring = changes.inserted.filter { !$0.destinations.isEmpty } + changes.updated.filter { !$0.destinations.isEmpty }
-        if referring.isEmpty { return }
-        let own = Set(changes.inserted.map(\.object)).union(changes.versions.keys)
-        var found: Set<CustomStoreKey> = []
-        for row in referring {
+        var found = Self.destinations(of: inserted)
+        for row in changes.updated where !row.destinations.isEmpty {
             let entity = try layout.model.entity(named: row.object.entityName)
-            for (name, destination) in row.destinations where !own.contains(destination) {
+            for (name, destination) in row.destinations {
                 if let property = entity.relationshipsByName[name], Self.isChecked(property) { found.insert(destination) }
             }
         }
+        if found.isEmpty { return }
+        found.subtract(changes.versions.keys)
+        let names = Set(found.map(\.entityName))
+        for table in inserted where names.contains(table.entity.name) { found.subtract(table.keys.lazy.map { CustomStoreKey(table.entity.name, $0) }) }
         destinations = found.sorted { $0.key < $1.key }
+    }
+
+    private static func destinations(of tables: [CustomStoreTable]) -> Set<CustomStoreKey> {
+        var found: Set<CustomStoreKey> = []
+        for table in tables {
+            let toOnes = table.properties.enumerated().filter { $0.element.isRelationship }
+            for (number, toOne) in toOnes.enumerated() where isChecked(toOne.element) {
+                var last: UInt64?
+                for row in 0 ..< table.count {
+                    guard case .int(let bits) = table.values[row * table.properties.count + toOne.offset],
+                        let entity = table.destination(row * table.destinationCount + number), last != UInt64(bitPattern: bits)
+                    else { continue }
+                    // Consecutive objects often have the same destination. Keys are unique within the tables of a relationship.
+                    last = UInt64(bitPattern: bits)
+                    found.insert(CustomStoreKey(entity.name, UInt64(bitPattern: bits)))
+                }
+            }
+        }
+        return found
     }
 
     private static func isChecked(_ relationship: PropertyDescription) -> Bool {

@@ -2,8 +2,14 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The statements of a save. Their number depends on the tables and on the combinations of changed columns, not on the number of objects.
+/// The statements of a save. Their number depends on the tables, on the combinations of changed columns, and on the size of the values.
 struct SaveStatements {
+    /// Statements that write rows.
+    private enum Write {
+        case statement(Statement)
+        case insertion(TableInsertion)
+    }
+
     /// A statement that locks rows and returns their keys and versions.
     struct Lock {
         let statement: Statement
@@ -11,11 +17,12 @@ struct SaveStatements {
     }
 
     private let changes: CustomStoreChanges
+    private let inserted: [CustomStoreTable]
     private let layout: StoreLayout
     private(set) var locks: [Lock] = []
     /// Lock the objects to which the save refers, and fail with a division by zero if one of them does not exist.
     private(set) var references: [Statement] = []
-    private(set) var writes: [Statement] = []
+    private var writes: [Write] = []
     private let referenced: SaveReferences
     /// The shard key of all objects that have one.
     private let shard: String?
@@ -37,7 +44,8 @@ struct SaveStatements {
         self.changes = changes
         self.layout = layout
         self.shard = shard
-        referenced = try SaveReferences(changes, layout)
+        inserted = try changes.insertedRows.tables(in: layout.model)
+        referenced = try SaveReferences(changes, inserted: inserted, layout)
     }
 
     /// A further condition on the rows of a table, which names the shard key.
@@ -78,6 +86,18 @@ struct SaveStatements {
         }
     }
 
+    private mutating func write(_ statement: Statement) { writes.append(.statement(statement)) }
+
+    /// Passes the statements that write rows, in order. Those of many new rows are made one by one, so that the server can execute one while the next is made.
+    func forEachWrite(_ body: (Statement) throws -> Void) throws {
+        for write in writes {
+            switch write {
+            case .statement(let statement): try body(statement)
+            case .insertion(var insertion): while let statement = try insertion.nextStatement() { try body(statement) }
+            }
+        }
+    }
+
     /// The statement that records the save for other processes, and limits the waits for locks of the transaction.
     func record(_ token: UUID, source: UUID, lockMilliseconds: Int64) -> Statement {
         Statement(
@@ -92,17 +112,20 @@ struct SaveStatements {
     }
 
     private var changedKeys: String {
-        if changes.updated.isEmpty && changes.members.isEmpty && changes.deleted.isEmpty { return KeyList.text(changes.inserted.lazy.map(\.object)) }
-        let members = changes.members.flatMap { [$0.owner] + $0.added + $0.removed }
-        return KeyList.text(Set(changes.inserted.map(\.object) + changes.updated.map(\.object) + members).subtracting(changes.deleted))
+        var others = Set(changes.updated.map(\.object) + changes.members.flatMap { [$0.owner] + $0.added + $0.removed })
+        if !others.isEmpty {
+            others.subtract(changes.deleted)
+            for table in inserted { others.subtract(table.keys.lazy.map { CustomStoreKey(table.entity.name, $0) }) }
+        }
+        return KeyList.text(inserted, others)
     }
 
     /// Records the save in the history. Nothing must wait for other transactions after it, so deferred constraints are checked before, also those that
     /// existing tables may have.
     private mutating func addHistory() throws {
         guard let entry = changes.history else { return }
-        if !layout.uniques.isEmpty || layout.hasMappedTables { writes.append(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
-        writes.append(try entry.insertion(into: layout.history))
+        if !layout.uniques.isEmpty || layout.hasMappedTables { write(Statement("SET CONSTRAINTS ALL IMMEDIATE")) }
+        write(try entry.insertion(into: layout.history))
     }
 
     // MARK: Versions
@@ -177,13 +200,13 @@ struct SaveStatements {
                 guard let keys = deleted[try layout.table(of: entity.name).name] else { continue }
                 var parameters: [String?] = [SQLText.array(keys: keys)]
                 let test = shardTest(join, &parameters)
-                writes.append(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])\(test)", parameters))
+                write(Statement("DELETE FROM \(join.name) WHERE \(column) = ANY($1::bigint[])\(test)", parameters))
             }
         }
         for (table, keys) in try inOrder(byTable(changes.deleted)).reversed() {
             var parameters: [String?] = [SQLText.array(keys: keys.map(\.key))]
             let test = shardTest(table, &parameters)
-            writes.append(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test)", parameters))
+            write(Statement("DELETE FROM \(table.name) WHERE \(table.id) = ANY($1::bigint[])\(test)", parameters))
         }
     }
 
@@ -196,34 +219,19 @@ struct SaveStatements {
 
     private mutating func addInserts() throws {
         // Arrays of one element would cost the server a fifth of the time of a save.
-        if let row = changes.inserted.first, changes.inserted.count == 1,
-            let insertion = try layout.table(of: row.object.entityName).insertions[row.object.entityName]
+        if let table = inserted.first, inserted.count == 1, table.count == 1,
+            let insertion = try layout.table(of: table.entity.name).insertions[table.entity.name]
         {
-            return writes.append(try insertion.statement(row))
+            return write(try insertion.statement(table))
         }
-        var groups: [String: (table: TableLayout, rows: [CustomStoreRow])] = [:]
-        for row in changes.inserted {
-            let table = try layout.table(of: row.object.entityName)
-            groups[table.name, default: (table, [])].rows.append(row)
+        var groups: [String: (table: TableLayout, rows: [CustomStoreTable])] = [:]
+        for rows in inserted {
+            let table = try layout.table(of: rows.entity.name)
+            groups[table.name, default: (table, [])].rows.append(rows)
         }
         for (table, rows) in inOrder(groups.sorted { $0.key < $1.key }.map { ($0.value.table, $0.value.rows) }) {
-            for part in try RowCells.parts(of: rows.sorted { $0.object.key < $1.object.key }, in: table) { addInsert(part.rows, part.cells, table) }
+            writes.append(.insertion(TableInsertion(rows, into: table)))
         }
-    }
-
-    private mutating func addInsert(_ rows: ArraySlice<CustomStoreRow>, _ cells: RowCells, _ table: TableLayout) {
-        var parameters = ParameterList()
-        var arrays = [parameters.add(SQLText.array(keys: rows.map(\.object.key)), as: "bigint[]")]
-        if table.kind != nil { arrays.append(parameters.add(SQLText.array(rows.map { $0.object.entityName as String? }), as: "text[]")) }
-        arrays += cells.arrays(&parameters)
-        let names = [table.id] + (table.kind.map { [$0] } ?? []) + cells.names
-        let aliases = names.indices.map { "c\($0)" }.joined(separator: ", ")
-        writes.append(
-            Statement(
-                """
-                INSERT INTO \(table.name) (\(names.joined(separator: ", ")), \(table.version))\(table.isMapped ? " OVERRIDING SYSTEM VALUE" : "") \
-                SELECT u.*, 1 FROM unnest(\(arrays.joined(separator: ", "))) AS u(\(aliases))
-                """, parameters.values))
     }
 
     /// One statement for each combination of changed columns, and more for large values.
@@ -249,7 +257,7 @@ struct SaveStatements {
         let sets = names.enumerated().map { "\($1) = u.c\($0 + 1)" } + ["\(table.version) = t.\(table.version) + 1"]
         var values = parameters.values
         let test = shardTest(table, row: "t.", &values)
-        writes.append(
+        write(
             Statement(
                 """
                 UPDATE \(table.name) AS t SET \(sets.joined(separator: ", ")) \
@@ -276,7 +284,7 @@ struct SaveStatements {
             guard let pairs = removed[join.name] else { continue }
             var parameters = pairs.parameters
             let test = shardTest(join, &parameters)
-            writes.append(
+            write(
                 Statement(
                     """
                     DELETE FROM \(join.name) j USING unnest($1::bigint[], $2::bigint[]) AS u(source, target) \
@@ -297,7 +305,7 @@ struct SaveStatements {
             }
             let (isSource, isTarget) = (shardTest(source, &parameters), shardTest(target, &parameters))
             // As in Hornbeam's own stores, an object that another process has deleted does not become a member.
-            writes.append(
+            write(
                 Statement(
                     """
                     INSERT INTO \(join.name) (\(column)\(join.source), \(join.target)) \
@@ -317,7 +325,7 @@ struct SaveStatements {
         let table = try layout.table(of: change.owner.entityName)
         var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
         let test = shardTest(table, &parameters)
-        writes.append(
+        write(
             Statement(
                 "UPDATE \(table.name) SET \(StoreLayout.orderColumn(relationship)) = $1::bigint[] WHERE \(table.id) = $2::bigint\(test)", parameters))
     }
@@ -329,7 +337,7 @@ struct SaveStatements {
         let ends = JoinEnds(relationship, join)
         var parameters: [String?] = [SQLText.array(keys: order.map(\.key)), String(change.owner.key)]
         let test = shardTest(join, &parameters)
-        writes.append(
+        write(
             Statement(
                 """
                 UPDATE \(join.name) j SET \(ends.place) = u.place FROM unnest($1::bigint[]) WITH ORDINALITY AS u(member, place) \

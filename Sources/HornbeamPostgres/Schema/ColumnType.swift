@@ -54,7 +54,7 @@ enum ColumnValue {
     /// - Throws: `storeOperationFailed` for a text that is no value of the type.
     static func value(of text: String?, _ type: AttributeType) throws -> PropertyValue {
         guard let text else { return .null }
-        if let value = try known(text, type) { return value }
+        if let value = known(text, type) { return value }
         throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
     }
 
@@ -82,7 +82,7 @@ enum ColumnValue {
         }
     }
 
-    private static func known(_ text: String, _ type: AttributeType) throws -> PropertyValue? {
+    private static func known(_ text: String, _ type: AttributeType) -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }
         case .decimal: text == "NaN" ? .decimal(.nan) : Decimal(string: text, locale: nil).map { .decimal($0) }
@@ -95,7 +95,7 @@ enum ColumnValue {
         case .uuid: UUID(uuidString: text).map { .uuid($0) }
         case .uri: URL(string: unescaped(text)).map { .uri($0) }
         case .objectID: URL(string: unescaped(text)).flatMap(ManagedObjectID.init(uriRepresentation:)).map { .objectID($0) }
-        case .composite: try JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
+        case .composite: try? JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
         case .undefined: nil
         }
     }
@@ -103,16 +103,27 @@ enum ColumnValue {
     /// The text of a time with microseconds, with the day as a Julian date. A column without a time zone ignores the zone of the text.
     static func timestamp(_ date: Date, _ property: PropertyDescription) throws -> String {
         let microseconds = (date.timeIntervalSinceReferenceDate * 1_000_000).rounded()
-        guard abs(microseconds) < 9e15 else {
+        guard let (day, rest) = daysSince2001(microseconds), julianDays.contains(julianDay2001 + day) else {
             throw HornbeamError(
                 .typeMismatch, "\(property.entity.name).\(property.name) has a time that PostgreSQL's timestamp does not store.", entity: property.entity.name,
                 key: property.name)
         }
-        let (day, rest) = { ($0 >= 0 ? $0 / $1 : -((-$0 + $1 - 1) / $1), ($0 % $1 + $1) % $1) }(Int64(microseconds), 86_400_000_000 as Int64)
         let seconds = rest / 1_000_000
         func digits(_ number: Int64, _ count: Int) -> String { String(repeating: "0", count: max(0, count - String(number).count)) + String(number) }
         let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { digits($0, 2) }.joined(separator: ":")
-        return "J\(2_451_911 + day) \(time).\(digits(rest % 1_000_000, 6))+00"
+        return "J\(julianDay2001 + day) \(time).\(digits(rest % 1_000_000, 6))+00"
+    }
+
+    /// The Julian date of 1 January 2001, and those of PostgreSQL's times: from 4714 BC to 294276 AD.
+    private static let julianDay2001: Int64 = 2_451_911
+    private static let julianDays: Range<Int64> = 0 ..< 109_203_528
+
+    /// The days since 1 January 2001, and the microseconds of the last one. Nil for numbers beyond 64 bits.
+    private static func daysSince2001(_ microseconds: Double) -> (day: Int64, rest: Int64)? {
+        guard let time = Int64(exactly: microseconds) else { return nil }
+        let length: Int64 = 86_400_000_000
+        let rest = time % length
+        return rest < 0 ? (time / length - 1, rest + length) : (time / length, rest)
     }
 
     // MARK: Numbers and bytes
@@ -170,7 +181,8 @@ enum ColumnValue {
         var isEscape = false
         for byte in text.utf8 {
             if isEscape {
-                bytes.append(byte - 1)
+                // Other programs can have written U+0001 alone.
+                bytes += byte == 1 || byte == 2 ? [byte - 1] : [1, byte]
                 isEscape = false
             } else if byte == 1 {
                 isEscape = true
@@ -178,6 +190,7 @@ enum ColumnValue {
                 bytes.append(byte)
             }
         }
+        if isEscape { bytes.append(1) }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -9,28 +9,30 @@ internal import HornbeamModel
 extension StoreLayout {
     /// The largest key of a row in an existing table, and of rows in the store's own tables beside existing ones.
     static let rowKeyMax: UInt64 = 1 << 40 - 1
+    /// The largest key of a row in the store's own tables. Hornbeam has the store of an object above these bits.
+    static let keyMax: UInt64 = 1 << 48 - 1
     /// The largest number of existing tables.
     static let mappedTablesMax = 255
 
     /// The difference of a key of Hornbeam and the key of a row.
     func offset(of table: TableLayout) -> UInt64 { tableNumbers[table.name].map { $0 << 40 } ?? 0 }
 
-    /// Refuses numbers that are no keys: with a larger one, an object would have the key of an object in another table.
+    /// Refuses numbers that are no keys: with a larger one, an object would have the key of an object in another table or store.
     ///
     /// - Parameter place: The column or relationship with the number, for the error.
     /// - Throws: `storeOperationFailed`.
     func requireKey(_ number: Int64, of entityName: String, in place: @autoclosure () -> String) throws {
         if number > 0 && number <= Int64(Self.rowKeyMax) { return }
-        if try number > 0 && !table(of: entityName).isMapped { return }
+        let max = try table(of: entityName).isMapped ? Self.rowKeyMax : Self.keyMax
+        if number > 0 && number <= Int64(max) { return }
         throw HornbeamError(
-            .storeOperationFailed, "\(place()) in PostgreSQL has a number that is no key of \(entityName). Keys are from 1 to \(Self.rowKeyMax).",
-            entity: entityName)
+            .storeOperationFailed, "\(place()) in PostgreSQL has a number that is no key of \(entityName). Keys are from 1 to \(max).", entity: entityName)
     }
 
     /// A key of Hornbeam for a key of a row.
     func outer(_ key: CustomStoreKey) -> CustomStoreKey {
         guard let table = try? table(of: key.entityName), table.isMapped else { return key }
-        return CustomStoreKey(key.entityName, key.key + offset(of: table))
+        return CustomStoreKey(key.entityName, key.key | offset(of: table))
     }
 
     /// The key of a row for a key of Hornbeam.

@@ -9,6 +9,8 @@ struct MappedTables {
         let isRequired: Bool
         /// True if the server gives a value to rows without one.
         let hasDefault: Bool
+        /// True if the collation takes some different texts for equal.
+        let equatesTexts: Bool
     }
 
     private let layout: StoreLayout
@@ -82,6 +84,11 @@ struct MappedTables {
         require(column.name, column.acceptedTypes, columns, table, "\(property.entity.name).\(property.name)", isRequired: false, property)
         if let found = columns[column.name], found.isRequired, property.isOptional || property.entity !== table.root {
             add("The column \(column.name) of \(table.name) is NOT NULL, and \(property.entity.name).\(property.name) is optional.", table.root, property)
+        }
+        if columns[column.name]?.equatesTexts == true {
+            add(
+                "The column \(column.name) of \(table.name) has a nondeterministic collation, by which different texts are equal. Comparisons of "
+                    + "\(property.entity.name).\(property.name) would have other results.", table.root, property)
         }
     }
 
@@ -161,7 +168,7 @@ struct MappedTables {
             let statements = [
                 "ALTER TABLE \(table.name) ADD COLUMN \(table.version) bigint NOT NULL DEFAULT 1",
                 """
-                CREATE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $function$ BEGIN
+                CREATE OR REPLACE FUNCTION \(function)() RETURNS trigger LANGUAGE plpgsql AS $function$ BEGIN
                     IF NEW.\(table.version) = OLD.\(table.version) THEN NEW.\(table.version) := OLD.\(table.version) + 1; END IF;
                     RETURN NEW;
                 END $function$
@@ -179,14 +186,15 @@ struct MappedTables {
         let found = try connection.execute(
             Statement(
                 """
-                SELECT a.attname, format_type(a.atttypid, NULL), a.attnotnull, a.atthasdef OR a.attidentity <> '' OR a.attgenerated <> '' \
+                SELECT a.attname, format_type(a.atttypid, NULL), a.attnotnull, a.atthasdef OR a.attidentity <> '' OR a.attgenerated <> '', \
+                EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic) \
                 FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
                 """, [table]))
         if found.rowCount == 0 { return nil }
         var columns: [String: Column] = [:]
         for row in 0 ..< found.rowCount {
             columns[SQLText.name(found[row, 0] ?? "")] = Column(
-                type: found[row, 1] ?? "", isRequired: found[row, 2] == "t", hasDefault: found[row, 3] == "t")
+                type: found[row, 1] ?? "", isRequired: found[row, 2] == "t", hasDefault: found[row, 3] == "t", equatesTexts: found[row, 4] == "t")
         }
         return columns
     }

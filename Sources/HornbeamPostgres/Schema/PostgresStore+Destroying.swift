@@ -19,6 +19,7 @@ extension PostgresStore {
     private func destroy(_ connection: Connection) throws {
         let quoted = try TableLayout.identifier(schema)
         try connection.execute(Statement("BEGIN"))
+        try connection.execute(pool.options.lockLimit)
         try connection.execute(SchemaSetup.lock(schema))
         guard try ModelLock.takeExclusive(schema, connection) else { throw isOpen }
         let settings = quoted + ".\"_hornbeam\""
@@ -29,7 +30,7 @@ extension PostgresStore {
             if !tables.isEmpty { try connection.execute(Statement("DROP TABLE \(tables.joined(separator: ", "))")) }
             try connection.execute(Statement(layout.history.functionRemoval))
             let existing = Set(layout.tables.filter(\.isMapped).map(\.name) + layout.joins.filter(\.isMapped).map(\.name))
-            for statement in try ownObjects(connection, except: existing) { try connection.execute(statement) }
+            for statement in Self.removal(of: layout, except: existing) { try connection.execute(statement) }
         }
         try connection.execute(Statement("COMMIT"))
     }
@@ -37,21 +38,13 @@ extension PostgresStore {
     /// The statements that remove the tables and sequences that each store has. The folding functions, and the function that counts versions, stay, because
     /// other tables may use them.
     ///
-    /// - Parameter existing: The quoted names of tables that existed before the store. Sequences of columns belong to their tables.
-    private func ownObjects(_ connection: Connection, except existing: Set<String>) throws -> [Statement] {
-        let found = try connection.execute(
-            Statement(
-                """
-                SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname \
-                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-                WHERE n.nspname = $1 AND starts_with(c.relname, '_hornbeam') AND c.relkind IN ('r', 'S') AND NOT EXISTS (SELECT FROM pg_depend d \
-                WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND c.relkind = 'S' AND d.deptype IN ('a', 'i')) ORDER BY c.relkind DESC
-                """, [schema]))
-        return (0 ..< found.rowCount).compactMap { row in
-            guard let kind = found[row, 0], let own = found[row, 1] else { return nil }
-            let name = SQLText.name(schema) + "." + SQLText.name(own)
-            return existing.contains(name) ? nil : Statement("DROP \(kind) IF EXISTS \(name)")
-        }
+    /// - Parameter existing: The quoted names of tables that existed before the store.
+    private static func removal(of layout: StoreLayout, except existing: Set<String>) -> [Statement] {
+        let history = layout.history
+        let tables = [layout.settings, layout.saves, history.entries, history.state, history.consumers].filter { !existing.contains($0) }
+        return [
+            Statement("DROP TABLE IF EXISTS \(tables.joined(separator: ", "))"), Statement("DROP SEQUENCE IF EXISTS \(layout.keys), \(history.places)"),
+        ]
     }
 
     private var isOpen: HornbeamError {

@@ -32,7 +32,8 @@ struct RowMigration {
         for statement in new.tableCreation { try connection.execute(Statement(statement)) }
         for start in stride(from: 0, to: rows.count, by: Self.chunkMax) {
             let changes = try self.changes(rows[start ..< min(start + Self.chunkMax, rows.count)])
-            for statement in try SaveStatements(changes, new).writes { try connection.execute(statement) }
+            let statements = try SaveStatements(changes, new)
+            try connection.execute { try statements.forEachWrite($0) }
         }
         if let last = rows.map(\.object.key).max() {
             try connection.execute(Statement("SELECT setval($1, greatest($2::bigint, (SELECT last_value FROM \(new.keys))))", [new.keys, String(last)]))

@@ -153,6 +153,7 @@ struct SchemaSetup {
                     + "open it again.")
         }
         let old = try StoreLayout(ManagedObjectModel.decoded(Array(stored.utf8)), schema: schemaName)
+        try AddedColumns(old).requireNone(connection)
         try migrate(from: old)
         // The lists name entities of the old model, which listeners could not read. The tokens stay, because processes look for them to find the outcomes
         // of saves.

@@ -132,9 +132,9 @@ struct StoreLayout: Sendable {
         return statements + constraints
     }
 
-    /// An ordered relationship with a to-one inverse has an array of keys in the owner's row.
+    /// An ordered relationship with a to-one inverse has an array of keys in the owner's row. Subentities share the columns of relationships with one name.
     private func orderColumns(_ table: TableLayout) -> [String] {
-        table.lists.filter(JoinTable.followsToOne).map { "\(Self.orderColumn($0)) bigint[]" }
+        Set(table.lists.filter(JoinTable.followsToOne).map(Self.orderColumn)).sorted().map { "\($0) bigint[]" }
     }
 
     static func orderColumn(_ relationship: PropertyDescription) -> String { SQLText.name(relationship.name + ".order") }

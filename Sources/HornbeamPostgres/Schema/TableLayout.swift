@@ -5,15 +5,23 @@ internal import HornbeamModel
 ///
 /// A root entity and its subentities share a table, so that a relationship to a superentity refers to one table.
 final class TableLayout: Sendable {
-    struct Column: Sendable {
+    final class Column: Sendable {
         let property: PropertyDescription
         /// The quoted name.
         let name: String
         let type: ColumnType
         /// The quoted name of the column with the entity of a to-one's destination; nil if only one entity is possible.
-        var entityName: String?
+        let entityName: String?
         /// True for dates in an existing column of times; own columns have numbers.
-        var isTimestamp = false
+        let isTimestamp: Bool
+
+        init(_ property: PropertyDescription, name: String, type: ColumnType, entityName: String? = nil, isTimestamp: Bool = false) {
+            self.property = property
+            self.name = name
+            self.type = type
+            self.entityName = entityName
+            self.isTimestamp = isTimestamp
+        }
 
         /// The value in a row, as the type of the attribute is stored in own columns.
         func value(of row: String) -> String {
@@ -77,6 +85,8 @@ final class TableLayout: Sendable {
             for property in entity.properties where !property.isTransient && !property.isDerived {
                 if property.isToMany {
                     if !lists.contains(where: { $0 === property }), JoinTable.isListed(property) { lists.append(property) }
+                    // Also the name of the column with the order.
+                    if property.isOrdered { _ = try Self.identifier(property.name + ".order") }
                     continue
                 }
                 if places2[property] == nil {
@@ -92,7 +102,8 @@ final class TableLayout: Sendable {
         shard = try Self.shard(of: root, columns)
         var insertions: [String: RowInsertion] = [:]
         for entity in entities where !isMapped && !entity.isAbstract {
-            insertions[entity.name] = RowInsertion(into: name, of: entity, Set((places[entity.name] ?? [:]).values).sorted().map { columns[$0] })
+            let own = CustomStoreTable(of: entity).properties.compactMap { places[entity.name]?[$0.name].map { columns[$0] } }
+            insertions[entity.name] = RowInsertion(into: name, of: entity, own)
         }
         self.insertions = insertions
         if isMapped { try TableMapping.check(self) }
@@ -144,11 +155,10 @@ final class TableLayout: Sendable {
                     entity: property.entity.name, key: property.name)
             }
             let isTimestamp = isMapped && property.attributeType == .date && property.userInfo[TableMapping.type]?.hasPrefix("timestamp") == true
-            return Column(property: property, name: try identifier(name), type: type, isTimestamp: isTimestamp)
+            return Column(property, name: try identifier(name), type: type, isTimestamp: isTimestamp)
         }
         let isPolymorphic = (property.destinationEntity?.concreteDescendants.count ?? 0) > 1
-        return Column(
-            property: property, name: try identifier(name), type: .bigint, entityName: isPolymorphic ? try identifier(name + ".entity") : nil)
+        return Column(property, name: try identifier(name), type: .bigint, entityName: isPolymorphic ? try identifier(name + ".entity") : nil)
     }
 
     /// The name in quotation marks.
@@ -177,6 +187,7 @@ struct RowInsertion: Sendable {
     private let sql: String
     private let columns: [TableLayout.Column]
 
+    /// - Parameter columns: The columns of the entity, in the order of a `CustomStoreTable`.
     init(into table: String, of entity: EntityDescription, _ columns: [TableLayout.Column]) {
         self.columns = columns
         let parts = columns.flatMap { column in [(column.name, column.parameterType)] + (column.entityName.map { [($0, "text")] } ?? []) }
@@ -185,17 +196,15 @@ struct RowInsertion: Sendable {
         sql = "INSERT INTO \(table) (_id, _entity, _version\(names)) VALUES ($1::bigint, \(SQLText.literal(entity.name)), 1\(values))"
     }
 
-    func statement(_ row: CustomStoreRow) throws -> Statement {
-        var values: [String?] = [String(row.object.key)]
-        for column in columns {
-            let name = column.property.name
-            if column.property.isAttribute {
-                values.append(try column.text(of: row.values[name] ?? .null))
-                continue
-            }
-            let destination = row.destinations[name]
-            values.append(destination.map { String($0.key) })
-            if column.entityName != nil { values.append(destination?.entityName) }
+    /// Inserts the first row of a table.
+    func statement(_ table: CustomStoreTable) throws -> Statement {
+        var values: [String?] = [String(table.keys[0])]
+        var destination = 0
+        for (column, value) in zip(columns, table.values) {
+            values.append(try column.text(of: value))
+            guard column.property.isRelationship else { continue }
+            if column.entityName != nil { values.append(table.destination(destination)?.name) }
+            destination += 1
         }
         return Statement(sql, values)
     }

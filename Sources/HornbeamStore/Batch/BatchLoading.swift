@@ -12,7 +12,7 @@ extension Store {
         var request = update.request
         request.propertiesToFetch = update.assignments.map { .expression(name: $0.property.name, $0.expression, type: nil) }
         if request.relatedPaths(in: fetch.entity) != update.request.relatedPaths(in: fetch.entity) {
-            try backing.reading({ try $0.rows(for: .fetch(request)) }) { try updateCache($0) }
+            _ = try loadRows(readBy: request, of: fetch.entity, from: backing)
         }
         let targets = try update.assignments.flatMap { assignment -> [ObjectReference] in
             guard assignment.property.isToOne, let id = assignment.expression.constantValue else { return [] }

@@ -2,7 +2,7 @@
 package struct BatchOutcome: Sendable {
     /// The number of objects that matched the request; for a delete, with those that its delete rules deleted.
     package var count = 0
-    /// The counted objects, sorted by key; empty unless the request asks for them.
+    /// The counted objects, sorted by key; empty unless the request selects them.
     package var objects: [ObjectReference] = []
     /// The number of the commit, or the newest transaction when the batch changed nothing.
     package var transaction: UInt64 = 0

@@ -47,13 +47,9 @@ final class BatchSession {
     /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
     private var changesAwaitingDerivation: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
-    private let refusesOtherChanges: Bool
 
-    /// - Parameters:
-    ///   - rowsExpected: The number of keys to request from a custom store at a time.
-    ///   - refusesOtherChanges: True while a handler of the app fills rows, which must not change the store in another way.
-    init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool, rowsExpected: Int, refusesOtherChanges: Bool = true) throws {
-        self.refusesOtherChanges = refusesOtherChanges
+    /// - Parameter rowsExpected: The number of keys to request from a custom store at a time.
+    init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool, rowsExpected: Int) throws {
         self.store = store
         self.rowsExpected = rowsExpected
         self.table = table
@@ -67,10 +63,10 @@ final class BatchSession {
         runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
         memberEntries = table.mirrors.map { _ in EntryBatch() }
         lastOwners = table.mirrors.map { _ in nil }
-        if refusesOtherChanges { store.batchThread.begin() }
+        store.batchThread.begin()
     }
 
-    deinit { if refusesOtherChanges { store.batchThread.end(thread) } }
+    deinit { store.batchThread.end(thread) }
 
     /// - Parameter row: The number of the row in the request, for errors.
     func assignKey(row: Int) throws -> UInt64 {
@@ -85,7 +81,7 @@ final class BatchSession {
 
     private func newKeys() throws -> (first: UInt64, end: UInt64) {
         guard store.backing != nil else {
-            let first = try transaction.reserve(Self.keyBlock)
+            let first = try transaction.reserveKeys(Self.keyBlock)
             return (first, first + UInt64(Self.keyBlock))
         }
         if customKeys.isEmpty { customKeys = try store.newKeys(for: Array(repeating: table.entity, count: rowsExpected)).reversed() }

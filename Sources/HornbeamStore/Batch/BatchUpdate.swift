@@ -126,7 +126,7 @@ struct BatchUpdateExecution {
         let isComputed = writers.contains { $0.constant == nil }
         try context.run { () throws(EngineError) in
             try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
-                versions.append(row.load(EntityTable.versionColumn, as: UInt32.self) &+ 1)
+                versions.append(EntityTable.version(after: row.load(EntityTable.versionColumn, as: UInt32.self)))
                 guard isComputed else { return true }
                 do {
                     for index in writers.indices { try writers[index].take(row, keys[position], base, table) }
@@ -147,6 +147,8 @@ struct BatchUpdateExecution {
     // MARK: Rows
 
     private mutating func rewrite(_ keys: [UInt64], _ table: EntityTable) throws {
+        // A scan selects no rows in a table without matching ones.
+        guard !keys.isEmpty else { return }
         var pending = PendingRows(transaction, base.reader)
         let isTogether = update.assignments.contains { table.isUnique($0.property) || $0.property.hasToOneInverse }
         let stride = isTogether ? keys.count : Self.stride

@@ -142,7 +142,7 @@ struct IntegerStep {
     private func staysInRange(in view: TableView, _ window: KeyWindow) throws(EngineError) -> Bool {
         var isSafe = true
         let columns: UInt64 = source.column < 64 ? 1 << UInt64(source.column) : 0
-        try view.forEachLeaf(from: window.first, fetching: columns) { (leaf) throws(EngineError) -> Bool in
+        try view.forEachLeaf(from: window.first, prefetching: columns) { (leaf) throws(EngineError) -> Bool in
             if let last = window.last, leaf.count > 0, leaf.key(0) > last { return false }
             isSafe = unsafe leaf.fixedCells(source.column).map(staysInRange) ?? false
             return isSafe
@@ -167,7 +167,7 @@ struct IntegerStep {
 
     private static let quarter: UInt64 = 1 << 62
 
-    /// True when all cells lie in the middle half of their range, so that adding at most a quarter of the range cannot overflow. The two highest
+    /// True when all cells are in the middle half of their range, so that adding at most a quarter of the range cannot overflow. The two highest
     /// bits of such a cell are equal. Testing them handles sixteen cells at a time; comparing integers of this width handles fewer.
     private static func areSmall(_ cells: UnsafeRawBufferPointer) -> Bool {
         var (first, second) = (SIMD8<Int64>(), SIMD8<Int64>())

@@ -58,7 +58,7 @@ struct KeyCell {
             case .date: unsafe .date(Date(timeIntervalSinceReferenceDate: raw.loadUnaligned(as: Double.self)))
             case .uuid: unsafe .uuid(UUID(uuid: raw.loadUnaligned(as: uuid_t.self)))
             case .string, .objectID: unsafe .string(String(decoding: raw, as: UTF8.self))
-            case .uri: unsafe URL(string: String(decoding: raw, as: UTF8.self)).map { .uri($0) } ?? .null
+            case .uri: unsafe URL(stored: String(decoding: raw, as: UTF8.self)).map { .uri($0) } ?? .null
             case .data: unsafe .data(Data(raw))
             case .decimal: DecimalCode.decode(bytes).map { .decimal($0) } ?? .null
             case .composite: CompositeCode.decode(bytes).map { .dictionary($0) } ?? .null

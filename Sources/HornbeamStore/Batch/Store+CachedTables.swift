@@ -1,7 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// Puts many new rows of a querying store into the cache: in the order of their keys, with one batch of entries for each index.
+// Puts many new rows of a querying store into the cache, in the order of their keys and without index entries. Most rows that an app reads are never found
+// through the cache's indexes: the querying store finds them. A row gets its entries when it is given as a single row, for example as a member of a
+// relationship (`CachedVersions.lacksEntries`).
 
 extension Store {
     /// Caches rows in both forms.
@@ -11,13 +13,14 @@ extension Store {
         try updateCache(rows)
     }
 
-    /// Inserts the rows of objects that are not cached. Returns those that the caller must compare one by one: of cached objects, and all if one has a
-    /// unique value of a cached object.
+    /// Inserts the rows of objects that are not cached. Returns those of cached objects, which the caller must compare one by one.
     private func insert(_ table: CustomStoreTable) throws -> [CustomStoreRow] {
         guard let backing, schema.derivations.isEmpty else { return rows(of: table, table.keys.indices) }
         let (new, cached) = backing.places(of: table)
         if !new.isEmpty {
-            do { try insert(new, of: table) } catch is CachedRowConflict { return rows(of: table, table.keys.indices) }
+            // The new rows are missing in relationships that were read before. Contexts read these again when the rows are published.
+            backing.forgetMembers()
+            guard try insert(new, of: table) else { return rows(of: table, table.keys.indices) }
             backing.setVersions(of: new, in: table)
         }
         return rows(of: table, cached)
@@ -25,17 +28,21 @@ extension Store {
 
     private func rows(of table: CustomStoreTable, _ places: some Sequence<Int>) -> [CustomStoreRow] { places.map { table.row($0, in: model) } }
 
-    private func insert(_ places: [Int], of rows: CustomStoreTable) throws {
-        let writer = try CachedTableWriter(self, rows)
+    /// Returns false, and inserts nothing, if one of the rows is not valid.
+    private func insert(_ places: [Int], of rows: CustomStoreTable) throws -> Bool {
+        let transaction = try beginTransaction()
         do {
-            for place in places { try writer.insert(place) }
-            try writer.session.writeEntries()
+            var writer = try CachedTableWriter(self, rows, transaction, count: places.count)
+            guard try places.allSatisfy({ try writer.insert($0) }), try writer.flush() else {
+                transaction.abort()
+                return false
+            }
+            _ = try commit(transaction, durability, publishing: writer.change())
+            return true
         } catch {
-            writer.session.transaction.abort()
-            if error is SaveConflicts { throw CachedRowConflict() }
+            transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        _ = try commit(writer.session.transaction, durability, publishing: writer.session.finishedChange())
     }
 }
 
@@ -54,53 +61,59 @@ extension StoreBacking {
     }
 }
 
-/// Stops the insertion of rows into the cache, which then compares them one by one.
-private struct CachedRowConflict: Error {}
-
 /// Writes rows of one table into the cache.
-private final class CachedTableWriter {
+private struct CachedTableWriter {
     /// A property of the rows. It has no references, so that a row needs no reference counting.
     private struct Cell {
         let column: CellColumn
         /// The index of the property.
         let property: Int
-        let isKeyCell: Bool
         /// The place in `mirrors`; -1 for other properties.
         let mirror: Int
     }
 
-    let session: BatchSession
+    /// The number of rows that are put together.
+    private static let rowsTogether = 32
+
+    private let transaction: WriteTransaction
+    /// The buffers of the rows that are put together, and the keys of the rows that they have.
+    private let buffers: [RowBuffer]
+    private var keys: [UInt64] = []
     private let store: Store
     private let rows: CustomStoreTable
     private let table: EntityTable
     private let cells: [Cell]
     private let mirrors: [EntityTable.Mirror]
-    /// The destinations of the current row's to-one relationships in `mirrors`.
-    private var owners: [ObjectReference?]
-    private var keyCells: [KeyCell]
+    /// For each mirror the objects to which the rows refer. An object can occur several times.
+    private var owners: [[UInt64]]
+    private var inserted: [ObjectReference] = []
 
-    init(_ store: Store, _ rows: CustomStoreTable) throws {
+    /// - Parameter count: The number of rows that will be inserted.
+    init(_ store: Store, _ rows: CustomStoreTable, _ transaction: WriteTransaction, count: Int) throws {
         self.store = store
         self.rows = rows
+        self.transaction = transaction
         let table = store.schema.table(rows.entity)
         self.table = table
-        session = try BatchSession(store, table, writesUniqueKeysImmediately: false, rowsExpected: 0, refusesOtherChanges: false)
-        keyCells = table.columns.map { column in
-            KeyCell(isNeeded: column.map { column in table.indexes.contains { $0.properties.contains(column.property) } } ?? false)
-        }
+        let layout = try transaction.table(table.tree).layout
+        buffers = (0 ..< min(Self.rowsTogether, count)).map { _ in RowBuffer(layout: layout) }
+        keys.reserveCapacity(buffers.count)
+        inserted.reserveCapacity(count)
         mirrors = table.mirrors
-        owners = Array(repeating: nil, count: mirrors.count)
-        cells = rows.properties.map { [mirrors, keyCells] property in
+        owners = mirrors.map { _ in [] }
+        cells = rows.properties.map { [mirrors] property in
             let column = table.column(property)
             return Cell(
-                column: CellColumn(position: column.column, type: column.type), property: property.index, isKeyCell: keyCells[property.index].isNeeded,
+                column: CellColumn(position: column.column, type: column.type), property: property.index,
                 mirror: mirrors.firstIndex { $0.column.property === property } ?? -1)
         }
     }
 
-    func insert(_ number: Int) throws {
-        let (key, row) = (rows.keys[number], session.row)
-        guard key > 0, key < 1 << 48 else { throw CachedRowConflict() }
+    /// False if a value is not valid.
+    mutating func insert(_ number: Int) throws -> Bool {
+        let key = rows.keys[number]
+        guard key > 0, key < 1 << 48 else { return false }
+        let row = buffers[keys.count]
         row.reset()
         row.set(EntityTable.versionColumn, UInt32(1))
         let first = number * cells.count
@@ -108,44 +121,69 @@ private final class CachedTableWriter {
         for place in cells.indices {
             let cell = cells[place]
             if cell.column.type == .reference {
-                try set(rows.values[first + place], rows.destinations[destination], cell)
+                guard set(rows.values[first + place], rows.destinations[destination], cell, in: row) else { return false }
                 destination += 1
-            } else {
-                try set(rows.values[first + place], cell)
+            } else if !cell.column.write(rows.values[first + place], to: row) {
+                let column = table.column(rows.entity.properties[cell.property])
+                try column.write(try column.coerced(rows.values[first + place]), to: row, schema: store.schema, origin: store.reader.origins)
             }
         }
-        guard try session.transaction.put(row, key: key, in: table.tree) else { throw CachedRowConflict() }
-        let object = ObjectReference(entityIndex: table.index, key: key)
-        try session.addEntries(of: object, cells: keyCells)
-        for place in mirrors.indices { if let owner = owners[place] { try session.addMember(object, owner, ofMirror: place) } }
-        session.recordInserted(object)
+        keys.append(key)
+        inserted.append(ObjectReference(entityIndex: table.index, key: key))
+        return try keys.count < buffers.count || flush()
     }
 
-    private func set(_ value: PropertyValue, _ cell: Cell) throws {
-        if cell.column.write(value, to: session.row) {
-            if cell.isKeyCell { keyCells[cell.property].set(value) }
-            return
-        }
-        let column = table.column(rows.entity.properties[cell.property])
-        let converted = try column.coerced(value)
-        try column.write(converted, to: session.row, schema: store.schema, origin: store.reader.origins)
-        if cell.isKeyCell { keyCells[cell.property].set(converted) }
+    /// Puts the rows in the buffers. False if one of them exists already.
+    mutating func flush() throws -> Bool {
+        defer { keys.removeAll(keepingCapacity: true) }
+        return try transaction.put(buffers[..<keys.count], keys, in: table.tree)
     }
 
     /// Sets a to-one relationship.
-    private func set(_ key: PropertyValue, _ entity: Int32, _ cell: Cell) throws {
-        if cell.isKeyCell { keyCells[cell.property].set(key) }
-        if cell.mirror >= 0 { owners[cell.mirror] = nil }
-        guard entity >= 0, case .int(let bits) = key else { return }
+    private mutating func set(_ key: PropertyValue, _ entity: Int32, _ cell: Cell, in row: RowBuffer) -> Bool {
+        guard entity >= 0, case .int(let bits) = key else { return true }
+        guard bits > 0, bits < 1 << 48 else { return false }
         let column = table.column(rows.entity.properties[cell.property])
-        guard entity == column.destination || isDestination(entity, of: column) else { throw CachedRowConflict() }
+        guard entity == column.destination || isDestination(entity, of: column) else { return false }
         let target = ObjectReference(entityIndex: entity, key: UInt64(bitPattern: bits))
-        column.write(target, to: session.row, schema: store.schema)
-        if cell.mirror >= 0 { owners[cell.mirror] = target }
+        column.write(target, to: row, schema: store.schema)
+        if cell.mirror >= 0 { owners[cell.mirror].append(Self.number(of: target)) }
+        return true
     }
 
     private func isDestination(_ entity: Int32, of column: StoredColumn) -> Bool {
         guard let destination = column.property.destinationEntity, store.model.entities.indices.contains(Int(entity)) else { return false }
         return store.model.entities[Int(entity)].isKind(of: destination)
+    }
+
+    /// A reference as one number, which is quickly sorted.
+    private static func number(of object: ObjectReference) -> UInt64 { UInt64(object.entityIndex) << 48 | object.key }
+
+    private static func object(_ number: UInt64) -> ObjectReference {
+        ObjectReference(entityIndex: Int32(number >> 48), key: number & (1 << 48 - 1))
+    }
+
+    /// The change to be published: the new rows, and the objects whose to-many relationships have them as members.
+    func change() -> StoreChange {
+        var change = StoreChange()
+        change.inserted = inserted
+        for (mirror, owners) in zip(mirrors, owners) {
+            let mask = PropertyMask(CollectionOfOne(mirror.link.relationship.index))
+            var last: UInt64?
+            for owner in owners.sorted() where owner != last {
+                change.updated.append(StoreChange.Updated(reference: Self.object(owner), properties: mask))
+                last = owner
+            }
+        }
+        if mirrors.count > 1 {
+            var masks: [ObjectReference: PropertyMask] = [:]
+            for update in change.updated { masks[update.reference, default: PropertyMask()].formUnion(update.properties) }
+            change.updated = masks.sorted { $0.key < $1.key }.map { StoreChange.Updated(reference: $0.key, properties: $0.value) }
+        }
+        if change.updated.contains(where: { $0.reference.entityIndex == table.index }) {
+            let new = Set(inserted)
+            change.updated.removeAll { new.contains($0.reference) }
+        }
+        return change
     }
 }

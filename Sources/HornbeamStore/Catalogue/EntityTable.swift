@@ -7,6 +7,9 @@ internal import HornbeamModel
     static let versionColumn = 0
     static let versionColumnID = ColumnID(0)
 
+    /// The version of a row after a change. The first version follows the largest one, since 0 means that there is no row.
+    static func version(after version: UInt32) -> UInt32 { version == .max ? 1 : version + 1 }
+
     let entity: EntityDescription
     let index: Int32
     /// The position among the store's tables.

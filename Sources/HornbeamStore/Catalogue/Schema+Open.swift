@@ -7,13 +7,14 @@ extension Schema {
 
     /// Resolves a catalogue against its model.
     ///
-    /// - Parameter omitsFetchIndexes: True to leave the fetch indexes empty and unused.
+    /// - Parameter findsByIndexes: False to leave the fetch indexes empty, and to find no objects by the others.
     /// - Throws: `damaged` when a tree is missing or the model lacks a name.
     convenience init(
-        _ catalogue: Catalogue, model: ManagedObjectModel, omitsFetchIndexes: Bool = false, find: @escaping TreeFinder
+        _ catalogue: Catalogue, model: ManagedObjectModel, findsByIndexes: Bool = true, find: @escaping TreeFinder
     ) throws(EngineError) {
-        let resolver = SchemaResolver(catalogue: catalogue, model: model, omitsFetchIndexes: omitsFetchIndexes, find: find)
+        let resolver = SchemaResolver(catalogue: catalogue, model: model, findsByIndexes: findsByIndexes, find: find)
         let links = try resolver.links()
+        try resolver.checkCompleteness(of: links)
         let indexes = try resolver.indexes()
         var tables: [EntityTable?] = []
         var slot = 0
@@ -25,7 +26,20 @@ extension Schema {
             tables.append(try resolver.table(entity, slot: slot, links: links, indexes: indexes))
             slot += 1
         }
-        self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes)
+        self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes, findsByIndexes: findsByIndexes)
+    }
+
+    /// Throws `damaged` unless each table in a snapshot has the columns of the catalogue. Cells are read by the positions of their columns.
+    func checkTables(in snapshot: Snapshot) throws(EngineError) {
+        for case let table? in tables {
+            let stored = try snapshot.table(table.tree).layout.columns
+            let expected = table.layout.columns
+            guard stored.count == expected.count, zip(stored, expected).allSatisfy({ $0.id == $1.id && $0.kind == $1.kind }) else {
+                throw EngineError(
+                    .damaged,
+                    "The catalogue contradicts itself: the table of \(table.entity.name) has other columns. Restore the store from a backup.")
+            }
+        }
     }
 }
 
@@ -33,7 +47,7 @@ extension Schema {
 private struct SchemaResolver {
     let catalogue: Catalogue
     let model: ManagedObjectModel
-    let omitsFetchIndexes: Bool
+    let findsByIndexes: Bool
     let find: Schema.TreeFinder
 
     func tree(_ name: String) throws(EngineError) -> TreeID {
@@ -62,10 +76,25 @@ private struct SchemaResolver {
 
     private func link(_ stored: Catalogue.StoredRelationship) throws(EngineError) -> LinkIndex {
         let relationship = try property(stored.name, of: stored.entity)
+        guard relationship.isStoredToMany, stored.kind == relationship.linkKind, stored.isOrdered == relationship.isOrdered,
+            stored.isPolymorphic == relationship.hasSeveralDestinations
+        else { throw inconsistent("“\(stored.name)” of \(stored.entity) is another kind of relationship") }
         return LinkIndex(
             relationship: relationship, kind: stored.kind, isPolymorphic: stored.isPolymorphic,
             members: try tree(stored.membersTree), order: try stored.orderTree.map { (name) throws(EngineError) in try tree(name) },
             reverse: try reverse(of: stored, relationship))
+    }
+
+    /// Throws unless each stored to-many relationship of the model has a link.
+    func checkCompleteness(of links: [LinkIndex]) throws(EngineError) {
+        let linked = Set(links.map { ObjectIdentifier($0.relationship) })
+        for entity in model.entities {
+            for relationship in entity.relationships where relationship.isStoredToMany {
+                guard linked.contains(ObjectIdentifier(relationship)) else {
+                    throw inconsistent("“\(relationship.name)” of \(entity.name) has no members")
+                }
+            }
+        }
     }
 
     private func reverse(
@@ -93,7 +122,7 @@ private struct SchemaResolver {
 
     func indexes() throws(EngineError) -> [ValueIndex] {
         var indexes: [ValueIndex] = []
-        for stored in catalogue.indexes where stored.name == nil || !omitsFetchIndexes { indexes.append(try index(stored)) }
+        for stored in catalogue.indexes where stored.name == nil || findsByIndexes { indexes.append(try index(stored)) }
         return indexes
     }
 
@@ -101,6 +130,7 @@ private struct SchemaResolver {
         guard let entity = model.entitiesByName[stored.entity] else {
             throw inconsistent("there is no entity “\(stored.entity)”")
         }
+        guard !stored.elements.isEmpty else { throw inconsistent("an index of \(stored.entity) has no elements") }
         var elements: [ValueIndex.Element] = []
         for element in stored.elements { elements.append(try self.element(element, entity)) }
         return ValueIndex(
@@ -166,11 +196,17 @@ private struct SchemaResolver {
         var next = EntityTable.versionColumn + 1
         for stored in catalogue.columns(of: entity.name) {
             let property = try property(stored.name, of: entity.name)
+            guard property.cellType == stored.type, property.hasSeveralDestinations == (stored.entityColumn != nil) else {
+                throw inconsistent("“\(stored.name)” of \(entity.name) has a column of another type")
+            }
             let entityColumn = stored.entityColumn == nil ? -1 : next + 1
             columns[property.index] = StoredColumn(
                 property: property, type: stored.type, column: next, entityColumn: entityColumn,
                 destination: property.destinationEntity?.concreteDescendants.first.map { Int32($0.index) } ?? -1)
             next += stored.entityColumn == nil ? 1 : 2
+        }
+        if let property = entity.properties.first(where: { $0.cellType != nil && columns[$0.index] == nil }) {
+            throw inconsistent("“\(property.name)” of \(entity.name) has no column")
         }
         return columns
     }

@@ -18,12 +18,15 @@ final class Schema: Sendable {
     private let entityIndexes: [Int32]
     /// The link index of each to-many, by `entity.index` and property index; nil for other properties.
     private let linksByOwner: [[LinkIndex?]]
+    /// False in the cache of a querying store, whose rows may lack index entries.
+    let findsByIndexes: Bool
     /// The index that finds objects by the value of one attribute (see `isLookupIndex`); a unique index is preferred.
     private let lookupIndexes: [ObjectIdentifier: ValueIndex]
 
     init(
-        model: ManagedObjectModel, catalogue: Catalogue, tables: [EntityTable?], links: [LinkIndex], indexes: [ValueIndex]
+        model: ManagedObjectModel, catalogue: Catalogue, tables: [EntityTable?], links: [LinkIndex], indexes: [ValueIndex], findsByIndexes: Bool
     ) {
+        self.findsByIndexes = findsByIndexes
         self.model = model
         self.catalogue = catalogue
         self.tables = tables
@@ -38,7 +41,7 @@ final class Schema: Sendable {
         }
         entityIndexes = numbers
         lookupIndexes = Dictionary(
-            indexes.filter(\.isLookupIndex).map { (ObjectIdentifier($0.elements[0].property), $0) },
+            indexes.filter { findsByIndexes && $0.isLookupIndex }.map { (ObjectIdentifier($0.elements[0].property), $0) },
             uniquingKeysWith: { first, second in second.isUnique && !first.isUnique ? second : first })
         linksByOwner = model.entities.map { entity in
             var slots = [LinkIndex?](repeating: nil, count: entity.properties.count)

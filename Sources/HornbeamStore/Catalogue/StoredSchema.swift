@@ -75,7 +75,7 @@ extension Catalogue {
     /// Nil for bytes that this version cannot decode.
     fileprivate static func decoded(_ bytes: [UInt8]) -> Catalogue? {
         if let known = recentCatalogues.withLock({ $0.first { $0.bytes == bytes }?.catalogue }) { return known }
-        guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)) else { return nil }
+        guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)), catalogue.isSound else { return nil }
         recentCatalogues.withLock { last in
             if last.count == recentCataloguesMax { last.removeFirst() }
             last.append((bytes, catalogue))

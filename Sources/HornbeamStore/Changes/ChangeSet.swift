@@ -10,6 +10,9 @@ package struct ChangeSet: Sendable {
         package var key: UInt64
         /// Indexed by property index; `.null` for no value. Properties that are derived or have no column are ignored.
         package var row: [PropertyValue]
+        /// The version of a row that the cache of a querying store has, perhaps without index entries. The insert adds the entries, and publishes nothing. Nil
+        /// for a new row.
+        var cachedVersion: UInt32?
 
         package init(entity: EntityDescription, key: UInt64, row: [PropertyValue]) {
             assert(row.count == entity.properties.count, "A new object has a value for each property.")

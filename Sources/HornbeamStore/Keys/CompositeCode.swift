@@ -17,8 +17,8 @@ enum CompositeCode {
         case int = 1, double, bool, date, decimal, string, data, uuid, uri, composite
     }
 
-    /// Limits the recursion in damaged cells; no model nests composites deeper.
-    private static let depthMax = 32
+    /// Limits the recursion in damaged cells. A composite of a model contains at most a hundred others.
+    private static let depthMax = 128
 
     /// The cell of a dictionary whose values are already converted to the elements' types.
     static func encode(_ parts: [String: PropertyValue]) -> [UInt8] {
@@ -96,7 +96,7 @@ enum CompositeCode {
         case .uuid:
             guard content.count == 16 else { return nil }
             return unsafe content.withUnsafeBytes { unsafe .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
-        case .uri: return URL(string: String(decoding: content, as: UTF8.self)).map { .uri($0) }
+        case .uri: return URL(stored: String(decoding: content, as: UTF8.self)).map { .uri($0) }
         case .composite: return decode(content, depth: depth + 1).map { .dictionary($0) }
         }
     }

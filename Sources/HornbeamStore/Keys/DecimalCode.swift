@@ -9,8 +9,10 @@ internal import Foundation
 ///                    exponent of the first digit + 0x8000 (2 bytes, most significant first),
 ///                    two digits per byte as 10 × first + second + 1, without trailing zeros, then 00
 enum DecimalCode {
+    static let notANumber: [UInt8] = [0x00]
+
     static func append(_ value: Decimal, to bytes: inout [UInt8]) {
-        if value.isNaN { return bytes.append(0x00) }
+        if value.isNaN { return bytes += notANumber }
         if value.isZero { return bytes.append(0x02) }
         let isNegative = value.sign == .minus
         bytes.append(isNegative ? 0x01 : 0x03)
@@ -33,6 +35,9 @@ enum DecimalCode {
         bytes.append(0)
     }
 
+    /// The digits of the largest decimal, 2¹²⁸ − 1 with the largest exponent.
+    private static let digitsMax = 39
+
     /// Nil when the bytes do not encode a decimal.
     static func decode(_ bytes: some Collection<UInt8>) -> Decimal? {
         guard let kind = bytes.first else { return nil }
@@ -54,7 +59,17 @@ enum DecimalCode {
             text += "\((pair - 1) / 10)\((pair - 1) % 10)"
         }
         let place = (Int(plain[0]) << 8 | Int(plain[1])) - 0x8000
-        let exponent = place - 2 * (plain.count - 3)
+        var exponent = place - 2 * (plain.count - 3)
+        // The second digit of the last byte can be a filler, and zeros at the end were left out. With the filler or without the zeros, the exponent
+        // can be outside of the range from −128 to 127 that decimals have.
+        if text.last == "0" {
+            text.removeLast()
+            exponent += 1
+        }
+        while exponent > 127, text.utf8.count < digitsMax + (isNegative ? 1 : 0) {
+            text.append("0")
+            exponent -= 1
+        }
         return Decimal(string: "\(text)e\(exponent)")
     }
 }

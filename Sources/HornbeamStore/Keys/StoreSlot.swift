@@ -1,3 +1,4 @@
+internal import HornbeamEngine
 internal import HornbeamModel
 
 /// The slot of a store in its coordinator. It is assigned when the store is added, and never reused.
@@ -27,6 +28,9 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     @inline(__always)
     package static func local(_ key: UInt64) -> UInt64 { key & keyMask }
 
+    /// True for a number that can be a key within a store. IDs from outside have any number.
+    package static func isLocal(_ key: UInt64) -> Bool { key <= keyMask }
+
     package static func < (a: Self, b: Self) -> Bool { a.index < b.index }
 
     package var description: String { "slot \(index)" }
@@ -42,5 +46,18 @@ extension ObjectReference {
     /// Returns the stack reference of this local reference.
     package func inSlot(_ slot: StoreSlot) -> ObjectReference {
         ObjectReference(entityIndex: entityIndex, key: key | slot.bits)
+    }
+}
+
+extension WriteTransaction {
+    /// Reserves consecutive keys for objects, and returns the first.
+    ///
+    /// - Throws: `full` for keys with more bits than a key in a stack leaves them. Only a damaged or malicious store has them.
+    func reserveKeys(_ count: Int) throws(EngineError) -> UInt64 {
+        let first = try reserve(count)
+        guard StoreSlot.isLocal(first + UInt64(count)) else {
+            throw EngineError(.full, "The store has no keys left for new objects. Copy its objects to a new store.")
+        }
+        return first
     }
 }

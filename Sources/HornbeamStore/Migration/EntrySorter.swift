@@ -85,7 +85,7 @@ final class EntrySorter {
                 var least = 0
                 for other in cursors.indices.dropFirst() where cursors[other].precedes(cursors[least]) { least = other }
                 let cursor = cursors[least]
-                unsafe try cursor.lend { (key, value) throws(EngineError) in
+                unsafe try cursor.withEntry { (key, value) throws(EngineError) in
                     if !isFirst, unsafe key.elementsEqual(lastKey) { return unsafe try taken(lastKey, [UInt8](value), lastValue) }
                     isFirst = false
                     lastKey.removeAll(keepingCapacity: true)

@@ -127,8 +127,8 @@ extension MigrationDraft {
     private func mayBeNull(_ attribute: PropertyDescription, _ step: TableStep) -> Bool {
         guard let column = step.columns.first(where: { $0.property == attribute }) else { return false }
         switch column.source {
-        case .fill: return attribute.defaultValue.isNull || source(of: attribute, in: step.entity)?.usesDefaultValue != true
-        case .column(_, let old): return old.isOptional && attribute.defaultValue.isNull
+        case .fill: return attribute.migratedDefaultValue.isNull || source(of: attribute, in: step.entity)?.usesDefaultValue != true
+        case .column(_, let old): return old.isOptional && attribute.migratedDefaultValue.isNull
         case .inverse, .computed: return false
         }
     }

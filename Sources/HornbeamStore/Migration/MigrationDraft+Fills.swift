@@ -12,7 +12,7 @@ extension MigrationDraft {
             guard case .fillNull = column.conversion else { continue }
             guard case .column(let old, _) = column.source, old.number == column.stored.number, column.stored.type.columnKind != .bytes,
                 !isIndexed(column.property, in: step.entity),
-                let cell = column.property.defaultValue.cellBytes(column.stored.type),
+                let cell = column.property.migratedDefaultValue.cellBytes(column.stored.type),
                 let place = rows.layout.columns.firstIndex(where: { $0.id == ColumnID(UInt32(old.number)) })
             else { return nil }
             let selection = try rows.rowsWithoutValue(inColumn: place, leavesMax: leavesInPlace - leaves)

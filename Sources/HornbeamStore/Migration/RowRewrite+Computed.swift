@@ -52,6 +52,6 @@ extension RowRewrite {
         if property.defaultValue.isNull, build.checksRequired {
             recordViolation(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", property.name, [object])
         }
-        return property.defaultValue
+        return property.migratedDefaultValue
     }
 }

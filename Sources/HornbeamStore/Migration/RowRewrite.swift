@@ -28,7 +28,7 @@ final class RowRewrite {
                 case .column(_, let property): .column(old.column(property), column.conversion)
                 case .fill:
                     .value(
-                        build.draft.source(of: column.property, in: step.entity)?.usesDefaultValue == true ? column.property.defaultValue : .null)
+                        build.draft.source(of: column.property, in: step.entity)?.usesDefaultValue == true ? column.property.migratedDefaultValue : .null)
                 case .inverse(let relationship): .inverse(relationship)
                 case .computed(let source): .computed(source)
                 }
@@ -44,7 +44,7 @@ final class RowRewrite {
         violations.append(build.violation(code, text, step.entity, key, objects, value: value))
     }
 
-    /// Returns the recorded violations and forgets them.
+    /// Returns the recorded violations and removes them.
     func takeViolations() -> [HornbeamError] {
         defer { violations = [] }
         return violations
@@ -70,7 +70,7 @@ final class RowRewrite {
         _ source: StoredColumn, to target: StoredColumn, _ conversion: ColumnStep.Conversion, _ buffer: RowBuffer, _ row: RowView
     ) throws {
         if row.isNull(source.column) {
-            if case .fillNull = conversion { return try write(target.property.defaultValue, to: target, buffer) }
+            if case .fillNull = conversion { return try write(target.property.migratedDefaultValue, to: target, buffer) }
             return target.writeNull(to: buffer)
         }
         if source.type == .reference { return copyReference(source, to: target, conversion, buffer, row) }
@@ -107,6 +107,11 @@ final class RowRewrite {
         buffer.set(target.column, owner.key)
         if target.entityColumn >= 0 { buffer.set(target.entityColumn, owner.number) }
     }
+}
+
+extension PropertyDescription {
+    /// The default value in migrated rows; null if it does not fit the attribute.
+    var migratedDefaultValue: PropertyValue { (try? coerced(defaultValue)) ?? .null }
 }
 
 extension MigrationBuild {

@@ -45,7 +45,7 @@ struct RowWindow {
 
     /// The size of the results of one window.
     private static let bytesGoal = 8 << 20
-    /// With fewer rows, starting other threads does not pay.
+    /// With fewer rows, starting other threads takes longer than it saves.
     private static let rowsForThreads = 1_024
 
     /// - Parameter first: The size of the first window.

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 
 /// Entries of an index that is being built, in the memory of one thread: bytes in one buffer, and a place for each entry, which is sorted.
 final class SortedRun {
-    /// The first eight bytes of a key as a number, and where the entry lies.
+    /// The first eight bytes of a key as a number, and the position of the entry.
     private struct Place {
         let head: UInt64
         let start: UInt32
@@ -88,8 +88,8 @@ final class SortedRun {
         return Int(a.keyCount) - Int(b.keyCount)
     }
 
-    /// Lends an entry.
-    func lend<R>(
+    /// Calls `body` with the bytes of an entry.
+    func withEntry<R>(
         _ number: Int, _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         let place = places[number]
@@ -135,16 +135,16 @@ final class RunCursor {
 
     func precedes(_ other: RunCursor) -> Bool { run.compare(position, other.run, other.position) < 0 }
 
-    func lend<R>(
+    func withEntry<R>(
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        unsafe try run.lend(position, body)
+        unsafe try run.withEntry(position, body)
     }
 
     func advance() throws(EngineError) {
         position += 1
         guard position == run.count, run.count > 0, let index else { return }
-        let last = unsafe try run.lend(position - 1) { (key, _) throws(EngineError) in unsafe [UInt8](key) }
+        let last = unsafe try run.withEntry(position - 1) { (key, _) throws(EngineError) in unsafe [UInt8](key) }
         run.removeAll()
         position = 0
         try read(index, in: KeyRange(from: last + [0], to: nil))

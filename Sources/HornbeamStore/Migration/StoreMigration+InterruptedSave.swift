@@ -48,7 +48,7 @@ extension StoreMigration {
                 + "The store is unchanged.", cause: failure.map { "\($0)" })
     }
 
-    /// The place that was noted, and that beside the store, since an app's folder can be moved as a whole.
+    /// The recorded location, and the one beside the store, since an app's folder can be moved as a whole.
     private func coordinatingPaths(_ prepared: PreparedChanges) -> [String] {
         guard case .directory(let path) = location else { return [prepared.deciderLocation] }
         let name = URL(filePath: prepared.deciderLocation).lastPathComponent

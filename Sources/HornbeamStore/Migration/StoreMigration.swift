@@ -20,6 +20,8 @@ struct StoreMigration {
     ///
     /// Migrates through the given versions. Each completed step is durable.
     func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        let snapshot = try engine.snapshot()
+        try Schema(stored.catalogue, model: stored.model, findsByIndexes: false) { snapshot.tree(named: $0) }.checkTables(in: snapshot)
         let chain = MigrationChain(settings, location)
         let versions = try chain.versions(from: stored.model, to: model, isRequired: isRequired)
         if isRequired { try chain.checkInference(from: stored.model, over: versions) }

@@ -188,7 +188,8 @@ extension MigrationDraft {
     /// The layout over unchanged rows: older columns keep their fill values, new columns return their default value.
     private func layout(of step: TableStep, over rows: TableView) -> ColumnLayout {
         var layout = catalogue.layout(of: step.entity.name)
-        layout.version = rows.layout.version + 1
+        // The engine refuses a version that is not higher, as after the largest one.
+        layout.version = rows.layout.version &+ 1
         for position in layout.columns.indices {
             let id = layout.columns[position].id
             if let known = rows.layout.columns.first(where: { $0.id == id }) {
@@ -204,7 +205,7 @@ extension MigrationDraft {
         for column in step.columns {
             if Int(id.rawValue) == column.stored.number {
                 guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
-                return column.property.defaultValue.cellBytes(column.stored.type)
+                return column.property.migratedDefaultValue.cellBytes(column.stored.type)
             }
             // A to-one with one possible destination has no entity column. The new entity column returns the number of that destination.
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,

@@ -40,18 +40,32 @@ extension Store {
 
     /// Runs the body with the path of a store on disk that no process has open. The path may have no store.
     ///
-    /// - Throws: `storeInUse`, `inputOutput`.
+    /// - Throws: `storeInUse`; `notAStore` for a file, and for a folder with other files; `inputOutput`.
     package static func withUnusedFolder<Result>(_ location: Location, _ body: (String) throws -> Result) throws -> Result {
         let path = location.path
         let inUse = inUse(path)
         if isLeased(location) { throw inUse }
         let isLocked = try EngineError.translated { () throws(EngineError) -> Bool in
             let system = PosixFileSystem()
-            guard try system.exists(path + "/meta") else { return false }
+            guard try system.exists(path + "/meta") else {
+                try requireNoOtherFiles(path, system)
+                return false
+            }
             return try system.isLocked(path + "/meta")
         }
         if isLocked { throw inUse }
         return try body(path)
+    }
+
+    /// Allows a missing or empty folder, and one that an interrupted removal of a store left.
+    private static func requireNoOtherFiles(_ path: String, _ system: PosixFileSystem) throws(EngineError) {
+        guard try system.exists(path), try !system.list(path).allSatisfy(isFileOfStore) else { return }
+        throw EngineError(.notAStore, "There are other files at this path, and no store. They were not removed. Check the path.", path: path)
+    }
+
+    private static func isFileOfStore(_ name: String) -> Bool {
+        ["lock", "reserve", "section-caches"].contains(name) || name.hasPrefix("spare") || PageFileNumber(fileName: name) != nil
+            || LogSegmentNumber(fileName: name) != nil
     }
 
     /// The next opening of a store in memory makes an empty one, also while contexts still read the present one.

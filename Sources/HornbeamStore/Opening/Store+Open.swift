@@ -50,8 +50,10 @@ extension Store {
         let stored = try StoredSchema(engine.snapshot(), location.description, expecting: model) ?? create(engine, location, model, options)
         let model = try stored.reconciled(with: model, in: engine, options, location)
         let snapshot = try engine.snapshot()
-        // Each row that a querying store returns would pay for an index that only the requests use which the store cannot answer.
-        let schema = try Schema(model.catalogue, model: model.model, omitsFetchIndexes: options.backing?.querying != nil) { snapshot.tree(named: $0) }
+        // The cache of a querying store has no fetch indexes: they would cost time for each returned row, and only requests that the store cannot
+        // answer use them.
+        let schema = try Schema(model.catalogue, model: model.model, findsByIndexes: options.backing?.querying == nil) { snapshot.tree(named: $0) }
+        try schema.checkTables(in: snapshot)
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreIdentities(identifier: identifier, model: model.model, catalogue: model.catalogue)
         let reader = RowReader(schema: schema, origins: origins, hasAllRows: options.backing == nil)

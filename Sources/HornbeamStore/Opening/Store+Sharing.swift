@@ -154,7 +154,7 @@ extension Store {
         }
     }
 
-    /// The same for a custom store: coordinators share the cached rows.
+    /// Opens a custom store, or leases it if another coordinator has it open. The coordinators share the cached rows.
     ///
     /// - Parameters:
     ///   - history: The limits of the history that the custom store keeps; nil for no history.

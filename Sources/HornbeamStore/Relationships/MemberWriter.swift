@@ -23,7 +23,14 @@ struct MemberWriter {
             return try transaction.put(key, trees.memberValue(member, position: nil, schema: schema), in: trees.members)
         }
         guard try transaction.index(trees.members).get(key) == nil else { return }
-        let position = try nextPosition(owner: owner, order)
+        var position = try nextPosition(owner: owner, order)
+        if position == nil {
+            try renumber([], reader(trees).positions(owner: owner), owner: owner, trees)
+            position = try nextPosition(owner: owner, order)
+        }
+        guard let position else {
+            throw EngineError(.damaged, "A member of a relationship has no valid position. Run check, and restore from a backup.")
+        }
         try put(member, owner: owner, position: position, trees)
     }
 
@@ -50,7 +57,8 @@ struct MemberWriter {
             trees.entityValue(member, schema: schema), in: order)
     }
 
-    private func nextPosition(owner: UInt64, _ order: TreeID) throws(EngineError) -> UInt64 {
+    /// Nil if the last position is too large for another one after it, which only happens in a damaged or malicious store.
+    private func nextPosition(owner: UInt64, _ order: TreeID) throws(EngineError) -> UInt64? {
         var last: UInt64?
         unsafe try transaction.index(order).forEach(in: MemberTrees.range(ofOwner: owner), reversed: true) {
             (key, _) throws(EngineError) -> Bool in
@@ -58,7 +66,8 @@ struct MemberWriter {
             return false
         }
         guard let last else { return Self.firstPosition }
-        return last + Self.positionGap
+        let (next, isTooLarge) = last.addingReportingOverflow(Self.positionGap)
+        return isTooLarge ? nil : next
     }
 
     // MARK: Both directions

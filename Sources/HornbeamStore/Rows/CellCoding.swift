@@ -116,6 +116,12 @@ extension CellColumn {
         switch value {
         case .null: return true
         case .int(let number) where type == .int64: row.set(position, number)
+        case .int(let number) where type == .int32:
+            guard let number = Int32(exactly: number) else { return false }
+            row.set(position, number)
+        case .int(let number) where type == .int16:
+            guard let number = Int16(exactly: number) else { return false }
+            row.set(position, number)
         case .double(let number) where type == .double: row.set(position, number)
         case .bool(let flag) where type == .bool: row.setBit(position, flag)
         case .date(let date) where type == .date: row.set(position, date.timeIntervalSinceReferenceDate)
@@ -180,7 +186,8 @@ extension StoredColumn {
     func reference(in row: RowView, schema: Schema) -> ObjectReference? {
         if row.isNull(column) { return nil }
         let key = row.load(column, as: UInt64.self)
-        if entityColumn < 0 { return ObjectReference(entityIndex: destination, key: key) }
+        // A damaged row can have a key although no entity can be the destination.
+        if entityColumn < 0 { return destination < 0 ? nil : ObjectReference(entityIndex: destination, key: key) }
         guard let index = schema.entityIndex(number: row.load(entityColumn, as: UInt32.self)) else { return nil }
         return ObjectReference(entityIndex: index, key: key)
     }
@@ -190,7 +197,7 @@ extension StoredColumn {
         case .decimal:
             if let number = DecimalCode.decode(try row.bytes(column)) { return .decimal(number) }
         case .uri:
-            if let url = URL(string: try row.string(column)) { return .uri(url) }
+            if let url = URL(stored: try row.string(column)) { return .uri(url) }
         default:
             if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(property.withoutRemovedElements(parts)) }
         }

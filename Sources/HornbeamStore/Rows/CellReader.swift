@@ -54,7 +54,7 @@ internal import HornbeamModel
     }
 
     /// Prefetches the texts that are usually read, of a row that was located earlier.
-    package func fetchTexts(_ hint: RowHint) { withTable { $0.fetchTexts(at: hint.location) } }
+    package func prefetchTexts(_ hint: RowHint) { withTable { $0.prefetchTexts(at: hint.location) } }
 
     // MARK: Cells of located rows
 
@@ -64,21 +64,21 @@ internal import HornbeamModel
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
     }
 
-    /// The same for an integer or a boolean.
+    /// The integer or boolean of a located row; nil when the caller must call `integer`.
     package func plainInteger(_ property: Int, _ hint: RowHint) -> Int64? {
         let column = unsafe columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.integer)
     }
 
-    /// The same for a string or URI.
+    /// The string or URI of a located row; nil when the caller must call `string`.
     package func plainString(_ property: Int, _ hint: RowHint) -> String? {
         withTable { unsafe $0.plainText(at: hint.location, columns[property].position) }
     }
 
     /// Borrows the bytes of a string or URI of a located row until `endBorrowing`; nil when the caller must call `readTextBytes`.
-    package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
+    package func borrowText(_ property: Int, _ hint: RowHint) -> BorrowedTextBytes? {
         withTable { unsafe $0.borrowText(at: hint.location, columns[property].position) }
-            .map { unsafe LentText(start: $0.start, count: $0.count, reader: $0.reader) }
+            .map { unsafe BorrowedTextBytes(start: $0.start, count: $0.count, reader: $0.reader) }
     }
 
     // MARK: Cells of any row
@@ -105,12 +105,16 @@ internal import HornbeamModel
     /// An integer of any width, or a boolean as 0 or 1. Returns nil when there is no row, and `.some(nil)` for a null.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
         let column = unsafe columns[property]
-        let cell: FixedCell
-        do {
-            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
-        } catch { throw HornbeamError(error) }
+        let cell = try fixedCell(column, key, &hint)
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
         return column.integer(cell.bits)
+    }
+
+    @inline(__always)
+    private func fixedCell(_ column: CellColumn, _ key: UInt64, _ hint: inout RowHint) throws -> FixedCell {
+        do {
+            return try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
+        } catch { throw HornbeamError(error) }
     }
 
     /// The integers or booleans of several rows, in the order of their keys; nil if there is no row for a key.
@@ -119,7 +123,7 @@ internal import HornbeamModel
         return try fixedCells(column, keys)?.map { if case .value = $0.state { column.integer($0.bits) } else { nil } }
     }
 
-    /// The same for doubles, floats or dates.
+    /// The doubles, floats or dates of several rows, in the order of their keys; nil if there is no row for a key.
     package func doubles(_ property: Int, _ keys: [UInt64]) throws -> [Double?]? {
         let column = unsafe columns[property]
         return try fixedCells(column, keys)?.map { if case .value = $0.state { column.double($0.bits) } else { nil } }
@@ -134,10 +138,7 @@ internal import HornbeamModel
     /// A double, a float, or a date as seconds since 2001; optionals as for `integer`.
     package func double(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Double?? {
         let column = unsafe columns[property]
-        let cell: FixedCell
-        do {
-            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
-        } catch { throw HornbeamError(error) }
+        let cell = try fixedCell(column, key, &hint)
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
         return column.double(cell.bits)
     }
@@ -158,7 +159,7 @@ internal import HornbeamModel
 }
 
 /// The borrowed bytes of a text in its page. The borrowing thread must return them with `endBorrowing`.
-@safe package struct LentText {
+@safe package struct BorrowedTextBytes {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?

@@ -27,6 +27,7 @@ final class Salvage {
         let source = source
         stored = try Self.storedSchema(source, search, model, location)
         sourceSchema = try Schema(stored.catalogue, model: stored.model) { source.tree(named: $0) }
+        try sourceSchema.checkTables(in: source)
         schema = sourceSchema
         // Transactions that the log has lost may have used further keys.
         margin = engine.loss == nil ? 0 : 1 << 20

@@ -141,7 +141,7 @@ extension SaveExecution {
         for (index, gathered) in runs {
             var entries = gathered
             unsafe try entries.forEachSorted { (key, object) throws(EngineError) in
-                if let holder = unsafe try UniqueKeys.claim(index, whole: key, for: object, in: transaction, schema: schema) {
+                if let holder = unsafe try UniqueKeys.claim(index, whole: key, for: object, in: transaction, schema: schema), holder != object {
                     unsafe claims.addConflict(index, [UInt8](key), object, with: holder)
                 }
             }
@@ -177,6 +177,8 @@ extension SaveExecution {
         }
         guard !key.hasNull else { return }
         assert(index.isUnique, "Only unique keys are released.")
+        // A row of the cache may lack its entry, and another row that was read earlier may have the value.
+        if !reader.hasAllRows, let holder = try UniqueKeys.holder(of: key, index, in: transaction, schema: schema), holder.key != objectKey { return }
         if key.isTruncated { key.append(objectKey: objectKey) }
         _ = try transaction.delete(key.bytes, from: index.tree)
     }
@@ -203,7 +205,8 @@ extension SaveExecution {
         assert(index.isUnique && object.key != 0, "Unique keys belong to stored objects.")
         guard !key.hasNull else { return }
         if key.isTruncated { try recordTruncatedKey(of: index) }
-        if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema) {
+        // A cached row may have some of its entries.
+        if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: schema), holder != object {
             claims.addConflict(index, key.bytes, object, with: holder)
         }
     }

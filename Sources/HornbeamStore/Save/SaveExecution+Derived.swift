@@ -25,7 +25,7 @@ extension SaveExecution {
         for object in stale.objects { try recompute(stale.properties(of: object), of: object, now: now) }
     }
 
-    /// The same for a batch, which writes rows itself. Adds the derived changes to the batch's published change.
+    /// Updates the derived values after a batch, which writes rows itself. Adds the changes to the batch's published change.
     static func updateDerivedValues(
         after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
     ) throws {

@@ -12,13 +12,13 @@ extension SaveExecution {
         let values = insert.values
         assert(oldEntries.isEmpty && newEntries.isEmpty, "The entries of one object are exchanged before the next.")
         let row = try buffer(table)
-        row.set(EntityTable.versionColumn, UInt32(1))
+        row.set(EntityTable.versionColumn, insert.cachedVersion ?? 1)
         for index in values.indices where unsafe !table.cells[index].write(values[index], to: row) {
             guard let column = table.columns[index] else { continue }
             try column.write(values[index], to: row, schema: schema, origin: reader.origins)
         }
         let isNew = try transaction.put(row, key: insert.key, in: table.tree)
-        precondition(isNew, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
+        precondition(isNew == (insert.cachedVersion == nil), "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
         for index in table.indexes where !index.isUnique {
             index.fill(&key, from: values)
             if !key.isExcluded { try putEntry(index, object) }
@@ -29,7 +29,7 @@ extension SaveExecution {
             let owner = try mirror.column.reference(value, schema: schema, origin: reader.origins)
             try addMember(object, owner, mirror)
         }
-        change.inserted.append(object)
+        if insert.cachedVersion == nil { change.inserted.append(object) }
     }
 
     // MARK: Update

@@ -80,7 +80,7 @@ final class SaveExecution {
     /// Completes the change to be published.
     func finishChange() {
         assert(oldEntries.isEmpty && newEntries.isEmpty, "The index entries of each object are exchanged.")
-        assert(change.inserted.count == changes.inserts.count || changes.inserts.isEmpty, "Each new object is inserted once.")
+        assert(change.inserted.count == changes.inserts.count { $0.cachedVersion == nil }, "Each new object is inserted once.")
         change.author = changes.author
         change.contextName = changes.contextName
         change.originator = changes.originator
@@ -98,9 +98,12 @@ struct InsertValues {
     let key: UInt64
     /// Indexed by property index.
     let values: [PropertyValue]
+    /// Nil for a new row.
+    let cachedVersion: UInt32?
 
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
         self.table = table
+        cachedVersion = insert.cachedVersion
         assert(insert.row.count == table.entity.properties.count, "A new row has a value for each property.")
         key = insert.key
         values = try table.converted(insert.row)
@@ -123,7 +126,7 @@ struct UpdateValues {
     init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
         self.table = table
         self.key = key
-        nextVersion = version + 1
+        nextVersion = EntityTable.version(after: version)
         self.mask = mask
         self.values = values
     }
@@ -131,7 +134,7 @@ struct UpdateValues {
     init(_ update: ChangeSet.Update, table: EntityTable, keepsVersion: Bool = false) throws {
         self.table = table
         key = update.key
-        nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
+        nextVersion = keepsVersion ? update.expectedVersion : EntityTable.version(after: update.expectedVersion)
         mask = PropertyMask(update.values.lazy.map { $0.0.index })
         values = try table.converted(update.values)
     }

@@ -84,7 +84,7 @@ internal import Synchronization
         unsafe try made(table).pointee.view.withRow(key, body)
     }
 
-    /// The same for a row whose location may be known; sets the location.
+    /// Passes the row of a key to `body`; nil when there is no row. Reads the row at `location` if that is valid, and otherwise sets it.
     @inline(__always)
     func readRow<R>(
         _ key: UInt64, of table: EntityTable, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R

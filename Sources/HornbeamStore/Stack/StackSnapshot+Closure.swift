@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// The objects that are reached from others by following a path again and again.
+/// The objects that are reached from others by following a path repeatedly.
 package struct ClosureDescription {
     /// Relationships. The last one leads to objects from which the first one can be followed again.
     package let path: [PropertyDescription]

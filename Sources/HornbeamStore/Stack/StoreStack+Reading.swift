@@ -16,7 +16,7 @@ extension StoreStack {
             usleep(2000)
         }
         // A process died or was stopped before it applied all parts, or others commit all the time.
-        try settle()
+        try completeInterruptedSaves()
         if let snapshot = try Store.withTurns(of: sharedStores, { try sharedTogether(state) }) { return snapshot }
         throw HornbeamError(
             .incompleteSave, "A save over several stores is not complete. Read again, or open the store that coordinates the save.")
@@ -100,7 +100,7 @@ extension StoreStack {
 }
 
 extension TwoPhaseCommit {
-    /// The commit records of a coordinating store in one version. If those of a later version are the same, no two-phase commit lies between.
+    /// The commit records of a coordinating store in one version. If those of a later version are the same, no two-phase commit was executed between the two.
     fileprivate struct Records {
         private let transaction: UInt64
         private let names: [String]

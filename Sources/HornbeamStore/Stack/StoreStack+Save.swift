@@ -9,7 +9,7 @@ extension StoreStack {
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
         // Tries to complete interrupted two-phase commits before a save that they would block.
-        if isInDoubt(slots) { try settle() }
+        if isInDoubt(slots) { try completeInterruptedSaves() }
         return try completingTwoPhaseCommits { try write(changes, slots) }
     }
 
@@ -19,7 +19,7 @@ extension StoreStack {
             do { return try body() } catch let error as HornbeamError where error.code == .incompleteSave {
                 // Another process may have completed the commit meanwhile.
                 guard !sharedStores.isEmpty || isInDoubt(slots) else { throw error }
-                try settle()
+                try completeInterruptedSaves()
             }
         }
         return try body()

@@ -25,7 +25,7 @@ internal import HornbeamThreads
     package let parts: [Part?]
     /// The store in the first slot, if there was never another one.
     package let only: Store?
-    /// The same store, if it is writable.
+    /// `only`, if it is writable; otherwise nil.
     let onlyWritable: Store?
     /// The slot of all new objects, if one store holds all entities and there is no other one now.
     package let slotOfAllInserts: StoreSlot?

@@ -7,13 +7,13 @@ internal import HornbeamModel
 ///
 /// The store with the lowest identity is the coordinating store. Each participant first stores its prepared part durably. Then the
 /// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
-/// prepared parts. After a crash, `StoreStack.settle` applies a prepared part if there is a commit record, and drops it otherwise.
+/// prepared parts. After a crash, `StoreStack.completeInterruptedSaves` applies a prepared part if there is a commit record, and drops it otherwise.
 /// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
 struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
     static let publication = Guarded(())
     /// Held while interrupted two-phase commits are completed. Taken after the turns of the stores.
-    static let settling = Guarded(())
+    static let completion = Guarded(())
 
     typealias Part = (slot: StoreSlot, store: Store, changes: ChangeSet)
 

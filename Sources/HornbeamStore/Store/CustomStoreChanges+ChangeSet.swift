@@ -6,12 +6,9 @@ extension CustomStoreChanges {
         self.init()
         author = changes.author
         contextName = changes.contextName
-        inserted.reserveCapacity(changes.inserts.count)
-        var (entity, properties): (EntityDescription?, [PropertyDescription]) = (nil, [])
-        for insert in changes.inserts {
-            if insert.entity !== entity { (entity, properties) = (insert.entity, insert.entity.properties.filter(\.isForwarded)) }
-            inserted.append(Self.row(of: insert, properties))
-        }
+        var new = CustomStoreTables(rowCount: changes.inserts.count)
+        for insert in changes.inserts { new.append(insert.entity, key: insert.key, values: insert.row, store.entity(of:)) }
+        insertedRows = .tables(new.tables)
         for update in changes.updates {
             let (row, empty) = Self.row(CustomStoreKey(update.entity.name, update.key), update.values)
             updated.append(row)
@@ -27,20 +24,6 @@ extension CustomStoreChanges {
                 owner: store.customKey(link.owner), relationship: link.relationship.name, added: link.added.map(store.customKey),
                 removed: link.removed.map(store.customKey), order: link.order?.map(store.customKey))
         }
-    }
-
-    private static func row(of insert: ChangeSet.Insert, _ properties: [PropertyDescription]) -> CustomStoreRow {
-        var row = CustomStoreRow(CustomStoreKey(insert.entity.name, insert.key))
-        row.values.reserveCapacity(properties.count)
-        for property in properties {
-            let value = insert.row[property.index]
-            if !property.isRelationship {
-                row.values[property.name] = value
-            } else if case .objectID(let id) = value {
-                row.destinations[property.name] = CustomStoreKey(id.entityName, id.reference)
-            }
-        }
-        return row
     }
 
     static func row(

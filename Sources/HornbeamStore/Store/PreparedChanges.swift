@@ -79,30 +79,32 @@ struct PreparedChanges: Codable, Sendable {
         }
     }
 
-    /// The changes for the store that prepared them.
+    /// The changes for the store that prepared them. Values without a column are left out.
+    ///
+    /// - Throws: `damaged` for objects of abstract entities, and for members of something other than a to-many relationship.
     func changeSet(for store: Store) throws -> ChangeSet {
-        let model = store.model
         var changes = ChangeSet()
         changes.author = author
         changes.contextName = contextName
         for row in inserts {
-            let entity = try model.entity(named: row.entity)
+            let entity = try entity(named: row.entity, store)
             changes.inserts.append(.init(entity: entity, key: row.key, values: try values(row, entity, store)))
         }
         for row in updates {
-            let entity = try model.entity(named: row.entity)
+            let entity = try entity(named: row.entity, store)
             changes.updates.append(
                 .init(entity: entity, key: row.key, expectedVersion: row.version, values: try values(row, entity, store)))
         }
         for row in deletes {
             changes.deletes.append(
-                .init(entity: try model.entity(named: row.entity), key: row.key, expectedVersion: row.version))
+                .init(entity: try entity(named: row.entity, store), key: row.key, expectedVersion: row.version))
         }
         func reference(_ object: Reference) throws -> ObjectReference {
-            ObjectReference(try model.entity(named: object.entity), object.key)
+            ObjectReference(try entity(named: object.entity, store), object.key)
         }
         for link in links {
-            let relationship = try model.entity(named: link.entity).property(named: link.relationship)
+            let relationship = try store.model.entity(named: link.entity).property(named: link.relationship)
+            guard relationship.isStoredToMany else { throw Self.damaged(store) }
             changes.links.append(
                 .init(
                     relationship: relationship, owner: try reference(link.owner), added: try link.added.map(reference),
@@ -114,9 +116,22 @@ struct PreparedChanges: Codable, Sendable {
     private func values(
         _ row: Row, _ entity: EntityDescription, _ store: Store
     ) throws -> [(PropertyDescription, PropertyValue)] {
-        try row.values.sorted { $0.key < $1.key }.map { name, value in
-            (try entity.property(named: name), try given(value, store))
+        try row.values.sorted { $0.key < $1.key }.compactMap { name, value in
+            let property = try entity.property(named: name)
+            return property.cellType == nil ? nil : (property, try given(value, store))
         }
+    }
+
+    /// An entity with rows.
+    private func entity(named name: String, _ store: Store) throws -> EntityDescription {
+        let entity = try store.model.entity(named: name)
+        guard !entity.isAbstract else { throw Self.damaged(store) }
+        return entity
+    }
+
+    private static func damaged(_ store: Store) -> HornbeamError {
+        HornbeamError(
+            .damaged, "“\(store.location)” has a part of an interrupted save that does not fit its model. Restore the store from a backup.")
     }
 
     private func given(_ value: Value, _ store: Store) throws -> PropertyValue {
@@ -124,7 +139,7 @@ struct PreparedChanges: Codable, Sendable {
         case .plain(let value): value
         case .date(let bits): .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
         case .object(let object):
-            .objectID(store.objectID(ObjectReference(try store.model.entity(named: object.entity), object.key)))
+            .objectID(store.objectID(ObjectReference(try entity(named: object.entity, store), object.key)))
         case .array(let values): .array(try values.map { try given($0, store) })
         case .record(let values): .dictionary(try values.mapValues { try given($0, store) })
         }

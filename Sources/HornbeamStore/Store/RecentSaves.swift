@@ -1,12 +1,12 @@
 /// The objects of the last saves of this process in a querying store, by the number of saves that have ended before.
 ///
-/// Saves that are not noted may concern any object: those that were refused and have replaced cached rows, and those that delete objects, to which other
+/// Saves that are not recorded may concern any object: those that were refused and have replaced cached rows, and those that delete objects, to which other
 /// rows that were read before still refer.
 struct RecentSaves {
     private static let countMax = 64
     private var keys: [Int: [UInt64]] = [:]
 
-    /// Notes a save that is about to end.
+    /// Records a save that is about to end.
     mutating func note(_ changes: ChangeSet, number: Int) {
         guard changes.deletes.isEmpty else { return }
         var all: [UInt64] = []

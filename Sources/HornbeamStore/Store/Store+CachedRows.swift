@@ -85,10 +85,13 @@ private struct RowDifference {
     private(set) var changes = ChangeSet()
     private let store: Store
     private let snapshot: StoreSnapshot
+    /// The keys of the cached rows that may lack index entries, which they get now.
+    private let withoutEntries: Set<UInt64>
 
     init(_ rows: [CustomStoreRow], _ gone: [ObjectReference], _ store: Store) throws {
         self.store = store
         snapshot = try store.snapshot()
+        withoutEntries = store.backing?.keysWithoutEntries(rows) ?? []
         for row in rows { try add(row) }
         for reference in gone {
             let entity = store.model.entities[Int(reference.entityIndex)]
@@ -103,6 +106,11 @@ private struct RowDifference {
         let values = try self.values(of: row, entity)
         if let present = try snapshot.values(entity, row.object.key) {
             let changed = values.filter { present.values[$0.0.index] != $0.1 }
+            if withoutEntries.contains(row.object.key) {
+                var insert = ChangeSet.Insert(entity: entity, key: row.object.key, values: values)
+                insert.cachedVersion = changed.isEmpty ? present.version : EntityTable.version(after: present.version)
+                changes.inserts.append(insert)
+            }
             if !changed.isEmpty {
                 changes.updates.append(
                     .init(entity: entity, key: row.object.key, expectedVersion: present.version, values: changed))

@@ -100,7 +100,8 @@ extension Store {
         return try body()
     }
 
-    /// The same for several stores. The turns are taken in the order of the stores' identifiers, so processes do not wait for each other in a cycle.
+    /// Runs a body while no other process can write to any of several shared stores. Takes the turns in the order of the stores' identifiers, so
+    /// processes do not wait for each other in a cycle.
     static func withTurns<R>(of stores: [Store], _ body: () throws -> R) throws -> R {
         let ordered = stores.filter(\.isShared).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
         var held: [Store] = []

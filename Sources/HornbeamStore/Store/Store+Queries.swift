@@ -140,6 +140,55 @@ extension Store {
         return found.sorted { $0.key < $1.key }
     }
 
+    /// Caches the rows that a request reads. Returns their objects.
+    func loadRows(readBy request: FetchDescription, of entity: EntityDescription, from backing: StoreBacking) throws -> Set<ObjectReference> {
+        let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
+            try updateCache(rows)
+            return try Set(references(rows.map(\.object)))
+        }
+        let former = isQuerying ? try formerMembers(readBy: request, of: entity, given) : []
+        if !former.isEmpty { try reload(former) }
+        return given
+    }
+
+    /// The cached members that a request reads, and that the store has not returned with the given objects: other processes have deleted them or given them to
+    /// other objects.
+    private func formerMembers(
+        readBy request: FetchDescription, of entity: EntityDescription, _ given: Set<ObjectReference>
+    ) throws -> [ObjectReference] {
+        let snapshot = try snapshot()
+        var former: Set<ObjectReference> = []
+        func follow(_ name: String, from objects: Set<ObjectReference>) throws -> Set<ObjectReference> {
+            var found: Set<ObjectReference> = []
+            for (index, owners) in Dictionary(grouping: objects, by: \.entityIndex) {
+                let entity = model.entities[Int(index)]
+                guard let property = entity.relationshipsByName[name], !property.isTransient else { continue }
+                guard property.isToMany else {
+                    found.formUnion(try destinations(of: owners, entity, property, onlyMissing: false))
+                    continue
+                }
+                for owner in owners {
+                    let members = try snapshot.members(of: property, owner: owner.key)
+                    former.formUnion(members.filter { !given.contains($0) })
+                    found.formUnion(members)
+                }
+            }
+            return found.intersection(given)
+        }
+        if let paths = request.relatedPaths(in: entity) {
+            let entity = model.entities[entity.index]
+            let start: Set<ObjectReference> = paths.isEmpty ? [] : given.filter { model.entities[Int($0.entityIndex)].isKind(of: entity) }
+            for path in paths {
+                var level = start
+                for name in path { level = try follow(name, from: level) }
+            }
+        } else {
+            // The store has returned all objects.
+            for name in Set(model.entities.flatMap { $0.properties.filter(\.isToMany).map(\.name) }) { _ = try follow(name, from: given) }
+        }
+        return former.sorted()
+    }
+
     /// Runs a body whose reads of a querying store are from one committed state, such as a fetch with prefetching.
     package func readingOneState<Result>(_ body: () throws -> Result) throws -> Result { try backing?.readingOneState(body) ?? body() }
 

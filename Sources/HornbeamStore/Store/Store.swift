@@ -158,7 +158,7 @@ package final class Store: Sendable {
         try requireWritable()
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            var first = try transaction.reserve(block)
+            var first = try transaction.reserveKeys(block)
             let lostEnd = LostKeys.end(in: identifier)
             if first < lostEnd {
                 _ = try transaction.reserve(Int(lostEnd - first))
@@ -233,7 +233,7 @@ package final class Store: Sendable {
     /// Writes a checkpoint and closes the store. Later calls throw `closed`.
     package func close() throws {
         try requireOutsideBatchHandler()
-        // The migration goes on with the engine after its stage.
+        // The migration continues with the engine after its stage.
         if options.stage != nil { return }
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in

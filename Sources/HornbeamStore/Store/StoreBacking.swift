@@ -23,10 +23,10 @@ package final class StoreBacking: Sendable {
         let name: String
     }
 
-    /// The same store, if it answers queries itself.
+    /// `custom`, if it answers queries itself; otherwise nil.
     let querying: (any QueryingStore)?
-    /// Of a querying store: the versions of the cached rows, by key.
-    private let versions = Guarded<[UInt64: UInt64]>([:])
+    /// Of a querying store: the versions of the cached rows.
+    let versions = Guarded(CachedVersions())
     /// Of a querying store: the number of saves of this process, and of announced saves of others. Changed under `turn`.
     private let saveCount = Atomic<Int>(0)
     /// The threads that read several times from one state.
@@ -150,112 +150,6 @@ package final class StoreBacking: Sendable {
     func withTurn<Result>(isCancellable: Bool = false, _ body: () throws -> Result) throws -> Result {
         try turn.withTurn(isCancellable: isCancellable, body)
     }
-
-    /// The versions of the cached rows of some objects.
-    func versions(of objects: [CustomStoreKey]) -> [CustomStoreKey: UInt64] {
-        versions.withLock { versions in
-            Dictionary(objects.compactMap { object in versions[object.key].map { (object, $0) } }) { first, _ in first }
-        }
-    }
-
-    /// The rows whose versions are not those of the cached rows, and the rows with members, which have no versions.
-    func unknown(_ rows: [CustomStoreRow]) -> [CustomStoreRow] {
-        guard querying != nil else { return rows }
-        return versions.withLock { versions in
-            rows.filter { $0.version == nil || !$0.members.isEmpty || versions[$0.object.key] != $0.version }
-        }
-    }
-
-    /// The objects whose cached rows have later versions.
-    func outdated(_ rows: [CustomStoreRow]) -> Set<CustomStoreKey> {
-        versions.withLock { versions in
-            var outdated: Set<CustomStoreKey> = []
-            for row in rows {
-                if let version = row.version, let cached = versions[row.object.key], version < cached { outdated.insert(row.object) }
-            }
-            return outdated
-        }
-    }
-
-    /// True if the row of an object is cached in this version.
-    func isCached(_ key: UInt64, _ version: UInt64) -> Bool { versions.withLock { $0[key] == version } }
-
-    /// True if a row of an object is cached.
-    func isCached(_ key: UInt64) -> Bool { versions.withLock { $0[key] != nil } }
-
-    /// The places of the objects whose rows are cached. Nil if one of these rows is not the one that an update has replaced by the given version.
-    func places(ofRowsBefore updated: [UInt64], of objects: [ObjectReference]) -> [Int]? {
-        versions.withLock { versions in
-            var places: [Int] = []
-            for (place, object) in objects.enumerated() {
-                guard let version = versions[object.key] else { continue }
-                guard version + 1 == updated[place] else { return nil }
-                places.append(place)
-            }
-            return places
-        }
-    }
-
-    /// The places of the keys that are cached, and of the others.
-    func split(_ keys: [UInt64]) -> (new: [Int], cached: [Int]) {
-        versions.withLock { versions in
-            var (new, cached): ([Int], [Int]) = ([], [])
-            new.reserveCapacity(keys.count)
-            for place in keys.indices {
-                if versions[keys[place]] == nil { new.append(place) } else { cached.append(place) }
-            }
-            return (new, cached)
-        }
-    }
-
-    /// Records the versions of cached rows, by the keys of their objects.
-    func setVersions(_ rows: [(key: UInt64, version: UInt64)]) {
-        versions.withLock { versions in
-            for row in rows { versions[row.key] = row.version }
-        }
-    }
-
-    /// Records the versions of rows of a table that are cached now.
-    func setVersions(of places: [Int], in table: CustomStoreTable) {
-        versions.withLock { versions in
-            versions.reserveCapacity(versions.count + places.count)
-            for place in places { versions[table.keys[place]] = table.versions[place] }
-        }
-    }
-
-    /// Makes the next read of objects compare their rows with the cached ones.
-    func forget(_ objects: [CustomStoreKey]) {
-        versions.withLock { versions in
-            for object in objects where versions[object.key] != nil { versions[object.key] = 0 }
-        }
-    }
-
-    /// Records the versions of cached rows.
-    func setVersions(_ rows: [CustomStoreRow], without gone: [UInt64] = []) {
-        guard querying != nil else { return }
-        versions.withLock { versions in
-            for row in rows { versions[row.object.key] = row.version }
-            for key in gone { versions[key] = nil }
-        }
-    }
-
-    /// Records the versions of the rows that a save has written.
-    func setVersions(after changes: ChangeSet) {
-        versions.withLock { versions in
-            for place in changes.inserts.indices { versions[changes.inserts[place].key] = 1 }
-            for update in changes.updates { versions[update.key] = versions[update.key].map { $0 + 1 } }
-            for delete in changes.deletes { versions[delete.key] = nil }
-        }
-    }
-
-    /// Records the versions of the rows that a batch has written.
-    func setVersions(after changes: CustomStoreChanges) {
-        versions.withLock { versions in
-            for row in changes.inserted { versions[row.object.key] = 1 }
-            for row in changes.updated { versions[row.object.key] = versions[row.object.key].map { $0 + 1 } }
-            for object in changes.deleted { versions[object.key] = nil }
-        }
-    }
 }
 
 extension Store {
@@ -302,12 +196,9 @@ extension Store {
         guard let backing, isIncremental else { return [] }
         let request = isQuerying ? fetch.request.withoutWindow : fetch.request
         return try backing.readingOneState {
-            let given = try backing.reading(isCancellable: true, { try $0.rows(for: .fetch(request)) }) { rows in
-                try updateCache(rows)
-                return Set(rows.map(\.object.key))
-            }
+            let given = try loadRows(readBy: request, of: fetch.entity, from: backing)
             guard request.window.isWhole else { return [] }
-            let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
+            let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0) }
             if !doubtful.isEmpty { try reload(doubtful) }
             return isQuerying ? Set(doubtful.map(\.key)) : []
         }

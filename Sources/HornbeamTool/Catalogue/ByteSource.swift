@@ -42,30 +42,3 @@ final class FileSource: ByteSource {
         }
     }
 }
-
-/// Bytes in memory.
-final class MemorySource: ByteSource {
-    private let bytes: [UInt8]
-    private let chunk: Int
-    private var position = 0
-
-    /// - Parameter chunk: The maximum number of bytes per read.
-    init(_ text: String, chunk: Int = .max) {
-        bytes = Array(text.utf8)
-        self.chunk = chunk
-    }
-
-    init(bytes: [UInt8], chunk: Int = .max) {
-        self.bytes = bytes
-        self.chunk = chunk
-    }
-
-    var fractionRead: Double { bytes.isEmpty ? 1 : Double(position) / Double(bytes.count) }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(buffer.count, chunk, bytes.count - position)
-        unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
-        position += count
-        return count
-    }
-}

@@ -50,7 +50,7 @@ final class ParagraphReader {
             let isBlank = isBlank(at: unread.lowerBound + scanned, length)
             if isBlank { break }
             scanned += length
-            line += 1
+            countLine(endingAt: unread.lowerBound + scanned)
             if scanned > sizeMax {
                 isTooLong = true
                 unread = (unread.lowerBound + scanned)..<unread.upperBound
@@ -66,11 +66,16 @@ final class ParagraphReader {
     private func skipBlankLines() throws {
         while let length = try lineLength(at: 0), isBlank(at: unread.lowerBound, length) {
             unread = (unread.lowerBound + length)..<unread.upperBound
-            line += 1
+            countLine(endingAt: unread.lowerBound)
         }
     }
 
-    /// The length of the line that begins `offset` bytes into the unread part, with its line break; nil at the end.
+    private func countLine(endingAt end: Int) {
+        if buffer[end - 1] == 0x0A { line += 1 }
+    }
+
+    /// The length of the line that begins `offset` bytes into the unread part, with its line break; nil at the end. A line that is longer than a
+    /// paragraph may be is returned in parts.
     private func lineLength(at offset: Int) throws -> Int? {
         var searched = offset
         while true {
@@ -83,6 +88,7 @@ final class ParagraphReader {
             }
             if let found { return found + 1 - offset }
             searched = unread.count
+            if searched - offset > sizeMax { return searched - offset }
             if isAtEnd { return searched > offset ? searched - offset : nil }
             try readMore()
         }

@@ -71,17 +71,17 @@ extension Command {
         let list = TerminalList(width: Console.width, height: Console.height - 1) { Console.write($0, to: STDOUT_FILENO) }
         // The objects of the rows on the terminal are enough.
         let source = try source(container, list, batchSize: 50) { $0.text = (section == nil ? "" : "  ") + $1 }
-        func noteCount() { list.header = "\(query.entityName): \(Figures.count(list.contents?.rowCount ?? 0, "object"))" }
+        func showCount() { list.header = "\(query.entityName): \(Figures.count(list.contents?.rowCount ?? 0, "object"))" }
         let interruption = Interruption()
         list.redraw()
         try source.startVending()
-        noteCount()
+        showCount()
         while !interruption.hasOccurred {
             try await Task.sleep(for: interval)
             (list.width, list.height) = (Console.width, Console.height - 1)
             guard try container.persistentStoreCoordinator.refreshReadOnlyStores() else { continue }
             try container.viewContext.mergeChanges()
-            noteCount()
+            showCount()
         }
         Console.printLine()
     }

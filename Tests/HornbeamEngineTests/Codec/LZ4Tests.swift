@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 12, 13, 100, 4096, 70_000])
-    func whatFitsComesBackAndOnlyInItsExactSize(count: Int) throws {
+    func decompressionNeedsTheExactSize(count: Int) throws {
         let bytes = PageBench.payload(3, count: count, compressible: true)
         let packed = try #require(compress(bytes, capacity: count + 1000))
         #expect(decompress(packed, count: count) == bytes)

@@ -48,7 +48,7 @@ struct LockCensusTests {
         #expect(census.shared[1].nanoseconds < census.shared[0].nanoseconds)
     }
 
-    @Test func locksAreNotCountedUnlessAskedFor() {
+    @Test func locksAreNotCountedByDefault() {
         let shared = Guarded(0)
         let outcome = Interleaving(Schedule()).run((0..<2).map { thread in Interleaving.Part("thread \(thread)") { shared.withLock { $0 += 1 } } })
         #expect(outcome.locks == nil)

@@ -190,14 +190,14 @@ import Testing
     }
 
     @Test("a logged change that cannot be applied poisons the store, and is present when the store is opened again")
-    func whatCannotBeCarriedOutIsNotLost() throws {
+    func aLoggedChangeThatCannotBeAppliedIsNotLost() throws {
         let watched = try WatchedStore()
         let index = watched.index
         for key in 0..<200 as Range<UInt8> { try watched.store.write { try $0.put([key], [key], in: index) } }
         try watched.store.engine.checkpoint()
         let faults = watched.faults
         watched.interrupt { engine in
-            // Between the look at the leaf and its change the leaf leaves the memory, and cannot be read again.
+            // The leaf is evicted between the read of it and its change, and cannot be read again.
             guard let leaves = try? Self.leaves(of: index, in: engine) else { return }
             engine.core.pool.evict(leaves)
             faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, isSticky: true))

@@ -45,17 +45,20 @@ import Testing
     }
 
     /// Each leaf receives several rows between those that it has: some in place, others when it is rebuilt or split.
-    @Test(arguments: [512, 1024, 16384])
-    func rowsBetweenOthersKeepAllCells(_ pageSize: Int) throws {
+    @Test(arguments: [512, 1024, 16384], [false, true])
+    func rowsBetweenOthersKeepAllCells(_ pageSize: Int, putsTogether: Bool) throws {
         let layout = ColumnLayout(
             columns: [Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bit), Column(id: ColumnID(3), kind: .bytes)])
         let store = try TestStore(pageSize: pageSize)
         let keys = (1 ... 3000 as ClosedRange<UInt64>).map { $0 }
-        func put(_ key: UInt64, _ row: RowBuffer, _ tree: TreeID, _ transaction: WriteTransaction) throws {
+        func fill(_ key: UInt64, _ row: RowBuffer) {
             row.reset()
             if key % 3 != 0 { row.set(0, key) }
             if key % 5 != 0 { row.setBit(1, key % 2 == 0) }
             if key % 7 != 0 { row.setString(2, String(repeating: "\(key % 10)", count: Int(key % 11))) }
+        }
+        func put(_ key: UInt64, _ row: RowBuffer, _ tree: TreeID, _ transaction: WriteTransaction) throws {
+            fill(key, row)
             #expect(try transaction.put(row, key: key, in: tree))
         }
         let tree = try store.write { transaction in
@@ -65,8 +68,18 @@ import Testing
             return tree
         }
         try store.write { transaction in
-            let row = RowBuffer(layout: layout)
-            for key in keys where key % 60 >= 2 { try put(key, row, tree, transaction) }
+            let between = keys.filter { $0 % 60 >= 2 }
+            guard putsTogether else {
+                let row = RowBuffer(layout: layout)
+                for key in between { try put(key, row, tree, transaction) }
+                return
+            }
+            let rows = (0 ..< 25).map { _ in RowBuffer(layout: layout) }
+            for start in stride(from: 0, to: between.count, by: rows.count) {
+                let part = Array(between[start ..< min(start + rows.count, between.count)])
+                for (key, row) in zip(part, rows) { fill(key, row) }
+                #expect(try transaction.put(rows[..<part.count], part, in: tree))
+            }
         }
         #expect(try store.engine.check().problems == [])
         let table = try store.engine.snapshot().table(tree)
@@ -78,6 +91,25 @@ import Testing
             let (number, bit, text) = try #require(found)
             #expect(number == (key % 3 == 0 ? nil : key) && bit == (key % 5 == 0 ? nil : key % 2 == 0), "row \(key)")
             #expect(text == (key % 7 == 0 ? nil : String(repeating: "\(key % 10)", count: Int(key % 11))), "row \(key)")
+        }
+    }
+
+    @Test func rowsPutTogetherMustBeNew() throws {
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8)])
+        let store = try TestStore(pageSize: 4096)
+        let tree = try store.write { try $0.createTable(named: "t", layout: layout) }
+        for existing in [1, 500] as [UInt64] {
+            try store.write { transaction in
+                let row = RowBuffer(layout: layout)
+                row.set(0, existing)
+                for key in existing ..< existing + 40 { try transaction.put(row, key: key, in: tree) }
+            }
+            let transaction = try store.engine.begin()
+            let rows = (0 ..< 20).map { _ in RowBuffer(layout: layout) }
+            // The first changes of a transaction are deferred, the others are not.
+            for first in [2_000, 2_020] as [UInt64] { #expect(try transaction.put(rows[...], (first ..< first + 20).map { $0 }, in: tree)) }
+            #expect(try !transaction.put(rows[...], (existing - 1 ..< existing + 19).map { $0 }, in: tree))
+            transaction.abort()
         }
     }
 

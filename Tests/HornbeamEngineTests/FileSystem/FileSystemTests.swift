@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func aRemovedFileStaysReadableWhileSomebodyHasItOpen(kind: Kind) throws {
+    func aRemovedFileStaysReadableWhileItIsOpen(kind: Kind) throws {
         let place = try Place(kind)
         let file = try place.fileSystem.open(place.path("f"), .create)
         try write([UInt8](repeating: 9, count: 2_000_000), to: file, at: 0)
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func whatIsMissingOrPresentIsAnError(kind: Kind) throws {
+    func missingAndExistingFilesAreErrors(kind: Kind) throws {
         let place = try Place(kind)
         let disk = place.fileSystem
         _ = try disk.open(place.path("f"), .create)
@@ -318,7 +318,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func whatIsWrittenBackStaysAndIsStillToBeSynced(kind: Kind) throws {
+    func writtenBackBytesStayAndStillNeedASync(kind: Kind) throws {
         let place = try Place(kind)
         let file = try place.fileSystem.open(place.path("f"), .create)
         try file.writeBack()
@@ -333,7 +333,7 @@ import Testing
     }
 
     /// A device cannot be written back like a file. It cannot be synced either; this error is reported.
-    @Test func whatCannotBeWrittenBackIsSynced() throws {
+    @Test func aFileThatCannotBeWrittenBackIsSynced() throws {
         let file = try PosixFileSystem().open("/dev/null", .readWrite)
         #expect(message { try file.writeBack() } == """
             inputOutput: The operating system refused (Invalid argument) while syncing the file. [/dev/null]

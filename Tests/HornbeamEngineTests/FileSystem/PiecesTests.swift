@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func piecesGrowAsSoonAsSomebodyWaits() throws {
+    @Test func piecesGrowWhenAThreadWaits() throws {
         let file = NotingFile()
         var pieces = 0
         try [UInt8](repeating: 7, count: 1 << 20).withUnsafeBytes { bytes in

@@ -68,7 +68,7 @@ import Testing
     }
 
     /// Even if all segments have one salt, the old content of a recycled segment is not part of the log and proves nothing.
-    @Test func whatRemainsInAUsedSegmentIsNotTheLogs() throws {
+    @Test func oldContentOfARecycledSegmentIsNotInTheLog() throws {
         let writer = try writer()
         let last = try fill(writer, segments: 3)
         try removeAllButTheLast(writer)
@@ -109,7 +109,7 @@ import Testing
         #expect(try disk.list("s") == ["wal-0000000000000005"])
     }
 
-    @Test func whatAnEarlierWriterLeftIsNotUsedAgain() throws {
+    @Test func segmentsOfAnEarlierWriterAreNotRecycled() throws {
         let earlier = try writer()
         try fill(earlier, segments: 3)
         let oldest = earlier.segment(holding: earlier.end.position)

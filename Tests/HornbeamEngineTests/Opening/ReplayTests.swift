@@ -66,7 +66,7 @@ import Testing
         ("a row too large for a leaf", [3] + tree(3) + word(1) + [0, 1, 0, 0, 0, 0, 8, 0, 0] + [UInt8](repeating: 65, count: 2048), "The log puts an impossible row into table t3."),
     ]
 
-    @Test(arguments: 0..<impossible.count) func aRecordThatNobodyWroteIsRefused(_ index: Int) throws {
+    @Test(arguments: 0..<impossible.count) func anImpossibleRecordIsRefused(_ index: Int) throws {
         let (name, bytes, message) = Self.impossible[index]
         let store = try TestStore()
         try store.write { transaction in

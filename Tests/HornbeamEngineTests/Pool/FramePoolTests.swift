@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test("the next checkpoint returns memory above the pool's target to the system, and the stored content stays", arguments: [512, 4096, 16384])
-    func excessIsGivenBack(pageSize: Int) throws {
+    func excessIsReturned(pageSize: Int) throws {
         let store = try TestStore(pageSize: pageSize) { options in
             options.frameCeiling = 4_000
             options.attachThreshold = Self.neverAttached
@@ -106,5 +106,16 @@ import Testing
             #expect(residentBytes(pool, frames: 1_200) <= (capacity * 5 / 4 + 96) * 4096)
         }
         try store.engine.close()
+    }
+
+    @Test("a pool that no address space could contain is refused", arguments: [512, 16384])
+    func largestPoolIsRefused(pageSize: Int) {
+        let error = #expect(throws: EngineError.self) {
+            _ = try TestStore(pageSize: pageSize) { options in
+                options.poolBytes = .max
+                options.frameCeiling = nil
+            }
+        }
+        #expect(error?.code == .full)
     }
 }

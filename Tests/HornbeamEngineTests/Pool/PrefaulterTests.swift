@@ -37,7 +37,7 @@ import Testing
         #expect(there == 0 || there >= pages && there < pages + 512)
     }
 
-    @Test func whoStopsWaitsForWhatIsUnderWay() throws {
+    @Test func stopWaitsForTheRunningPart() throws {
         for _ in 0..<50 {
             let memory = try Memory(bytes: 16 << 20)
             let prefaulter = Prefaulter()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whatTheCallerWroteMeanwhileStays() throws {
+    @Test func bytesThatTheCallerWritesMeanwhileStay() throws {
         let memory = try Memory(bytes: 8 << 20)
         let prefaulter = Prefaulter()
         #expect(prefaulter.begin(memory.start, memory.bytes))

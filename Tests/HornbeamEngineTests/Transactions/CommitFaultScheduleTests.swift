@@ -4,9 +4,9 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// Commits of several threads while the log fails: what each thread is told agrees with what an opening finds.
+/// Commits of several threads while the log fails: the result that each thread receives agrees with the state that an opening finds.
 @Suite struct CommitFaultScheduleTests {
-    private enum Told { case committed, refused, inDoubt }
+    private enum Answer { case committed, refused, inDoubt }
 
     private static func store(_ disk: SimulatedDisk, _ faults: FaultInjector) throws -> TestStore {
         let store = try TestStore(fileSystem: faults)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private static func told(_ engine: Engine, _ key: UInt8, isShared: Bool) -> Told {
+    private static func commit(_ engine: Engine, _ key: UInt8, isShared: Bool) -> Answer {
         do {
             _ = try engine.queue.commit(.full, isShared: isShared, begin: engine.begin, putOnce(key))
             return .committed
@@ -63,7 +63,7 @@ import Testing
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
             let disk = SimulatedDisk()
-            let answers = Guarded<[UInt8: Told]>([:])
+            let answers = Guarded<[UInt8: Answer]>([:])
             let faults = FaultInjector(disk)
             let engine = try Self.store(disk, faults).engine
             faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log, after: Int.random(in: 0..<3, using: &random), isSticky: true))
@@ -72,8 +72,8 @@ import Testing
                 Interleaving.Part("\(thread)") {
                     for round in 0..<2 as Range<UInt8> {
                         let key = thread * 10 + round
-                        let told = Self.told(engine, key, isShared: isShared)
-                        answers.withLock { $0[key] = told }
+                        let answer = Self.commit(engine, key, isShared: isShared)
+                        answers.withLock { $0[key] = answer }
                     }
                 }
             }
@@ -82,8 +82,8 @@ import Testing
             let result = Interleaving(schedule).run(parts)
             #expect(result.stopReason == nil && result.failures.isEmpty, "seed \(seed), schedule \(schedule)")
             let (killed, lost) = (try Self.keys(disk.copy()), try Self.keys(Self.afterPowerFailure(disk)))
-            for (key, told) in answers.withLock(\.self) {
-                switch told {
+            for (key, answer) in answers.withLock(\.self) {
+                switch answer {
                 case .committed: #expect(killed.contains(key) && lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
                 case .refused: #expect(!killed.contains(key) && !lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
                 case .inDoubt: break
@@ -97,7 +97,7 @@ import Testing
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
             let disk = SimulatedDisk()
-            let answers = Guarded<[Told]>([])
+            let answers = Guarded<[Answer]>([])
             let faults = FaultInjector(disk)
             let engine = try Self.store(disk, faults).engine
             faults.add(
@@ -106,8 +106,8 @@ import Testing
             // All put the same key, so all but one change nothing.
             let parts = (0..<3).map { thread in
                 Interleaving.Part("\(thread)") {
-                    let told = Self.told(engine, 1, isShared: isShared)
-                    answers.withLock { $0.append(told) }
+                    let answer = Self.commit(engine, 1, isShared: isShared)
+                    answers.withLock { $0.append(answer) }
                 }
             }
             let schedule = Self.schedule(&random, threads: 3)

@@ -129,7 +129,7 @@ import Testing
         let disk = SimulatedDisk()
         let store = try store(disk)
         let engine = store.engine
-        let told = Guarded<[UInt64]>([])
+        let reported = Guarded<[UInt64]>([])
         let given = Guarded<[UInt64: UInt8]>([:])
         let problems = Guarded<[String]>([])
         let parts = (0..<3 as Range<UInt8>).map { thread in
@@ -140,7 +140,7 @@ import Testing
                         let number = try engine.queue.commit(.full, isShared: true, begin: engine.begin) { transaction in
                             if key == 11 { throw Mistake() }
                             _ = try Self.put(key)(transaction)
-                            return { number in told.withLock { $0.append(number.rawValue) } }
+                            return { number in reported.withLock { $0.append(number.rawValue) } }
                         }
                         given.withLock { $0[number.rawValue] = key }
                         if engine.latest < number { problems.withLock { $0.append("\(key) returned before it was published") } }
@@ -160,7 +160,7 @@ import Testing
         var found = problems.withLock(\.self) + result.failures.map { "\($0.name) failed: \($0.error)" }
         let numbers = given.withLock { $0.keys.sorted() }
         if numbers.count != 8 { found.append("\(numbers.count) numbers for 8 transactions") }
-        if told.withLock(\.self) != numbers { found.append("published \(told.withLock(\.self)), returned \(numbers)") }
+        if reported.withLock(\.self) != numbers { found.append("published \(reported.withLock(\.self)), returned \(numbers)") }
         let expected = (given.withLock { Array($0.values) } + [200]).sorted()
         // Without a close: what was acknowledged is in the log.
         for engine in [engine, try TestStore(fileSystem: disk.copy()).engine] where try Self.keys(engine) != expected {

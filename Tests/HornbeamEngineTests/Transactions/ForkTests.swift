@@ -120,7 +120,7 @@ import Testing
         Glibc.close(input)
     }
 
-    @Test func aChildOpensTheStoreAnewOnceItsParentHasClosedIt() throws {
+    @Test func aChildOpensTheStoreAfterItsParentHasClosedIt() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let engine = try Engine.open(path, options: Self.options())

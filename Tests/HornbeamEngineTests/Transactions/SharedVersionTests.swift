@@ -26,25 +26,25 @@ import Testing
         return keys
     }
 
-    @Test func eachIsToldOfByItsNumberAndComesBackFromTheLog() throws {
+    @Test func eachCommitIsPublishedWithItsNumberAndReplayed() throws {
         let disk = SimulatedDisk()
         let store = try store(disk)
-        let told = Guarded<[UInt64]>([])
-        let tell: @Sendable (TransactionNumber) -> Void = { number in told.withLock { $0.append(number.rawValue) } }
+        let reported = Guarded<[UInt64]>([])
+        let report: @Sendable (TransactionNumber) -> Void = { number in reported.withLock { $0.append(number.rawValue) } }
         let base = store.engine.latest.rawValue
         let transaction = try store.engine.begin()
         var numbers: [UInt64] = []
         for key in 1...3 as ClosedRange<UInt8> {
             try put(transaction, key)
-            numbers.append(try transaction.endAndBeginNext(published: tell).rawValue)
+            numbers.append(try transaction.endAndBeginNext(published: report).rawValue)
         }
         try put(transaction, 4)
         var steps: [String] = []
         let noted = CommitSteps(executed: { steps.append("executed") }, logged: { steps.append($0 ? "logged" : "refused") })
-        numbers.append(try transaction.commit(.full, steps: noted, published: tell).rawValue)
+        numbers.append(try transaction.commit(.full, steps: noted, published: report).rawValue)
         #expect(steps == ["executed", "logged"])
         #expect(numbers == (1...4).map { base + $0 })
-        #expect(told.withLock(\.self) == numbers)
+        #expect(reported.withLock(\.self) == numbers)
         #expect(store.engine.latest.rawValue == base + 4)
         #expect(store.engine.core.pipeline.statistics.commits >= 4)
         // The disk with the log not replayed: the store was not closed.
@@ -60,7 +60,7 @@ import Testing
     func withoutChangesThereIsNoNumber(pattern: Int) throws {
         let disk = SimulatedDisk()
         let store = try store(disk)
-        let told = Guarded(0)
+        let reported = Guarded(0)
         let base = store.engine.latest.rawValue
         let transaction = try store.engine.begin()
         var changed: UInt64 = 0
@@ -70,11 +70,11 @@ import Testing
                 try put(transaction, UInt8(place))
             }
             if place < 2 {
-                #expect(try transaction.endAndBeginNext { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
+                #expect(try transaction.endAndBeginNext { _ in reported.withLock { $0 += 1 } }.rawValue == base + changed)
             }
         }
-        #expect(try transaction.commit { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
-        #expect(told.withLock(\.self) == Int(changed))
+        #expect(try transaction.commit { _ in reported.withLock { $0 += 1 } }.rawValue == base + changed)
+        #expect(reported.withLock(\.self) == Int(changed))
         #expect(store.engine.latest.rawValue == base + changed)
         let again = try TestStore(fileSystem: disk.copy())
         #expect(again.engine.latest.rawValue == base + changed)

@@ -14,7 +14,7 @@ import Testing
             Column(id: ColumnID(7), kind: .fixed4), Column(id: ColumnID(8), kind: .bytes),
         ])
 
-    @Test func whatALeafLacksReadsAsItsFillValue() throws {
+    @Test func missingColumnsOfALeafReadAsFillValues() throws {
         let store = try TestStore()
         let tree = try store.write { transaction in
             let tree = try transaction.createTable(named: "t", layout: Self.old)

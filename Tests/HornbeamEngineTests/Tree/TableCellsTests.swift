@@ -74,7 +74,7 @@ import Testing
             if !held.cells.isFromThisVersion(location) || Bool.random(using: &random) {
                 #expect(try held.cells.find(key, at: &location) == (held.rows[key] != nil), "key \(key)")
             }
-            if held.rows[key] != nil { held.cells.fetchTexts(at: location) }
+            if held.rows[key] != nil { held.cells.prefetchTexts(at: location) }
             try expectCells(held.cells, key, &location, held.rows[key])
             held.locations[key] = location
         }
@@ -145,7 +145,7 @@ import Testing
             #expect(try cells.readTextBytes(key, at: &location, column) { lent = $0.map { Array($0) } } == (row != nil))
             #expect(lent == bytes)
             let isIt = try Array(bytes ?? []).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
-            // One that lies outside of the leaf is passed over.
+            // One that is outside of the leaf is passed over.
             #expect(isIt == (bytes != nil && cells.plainText(at: location, column) != nil))
             let isOther = try ((bytes ?? []) + [9]).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
             #expect(!isOther)

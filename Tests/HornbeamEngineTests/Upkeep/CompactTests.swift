@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func compactionGivesBackAllThatNobodyNeeds() throws {
+    @Test func compactionFreesAllUnneededSpace() throws {
         let (store, tree) = try store()
         for round in 0..<6 {
             try put(stride(from: round, to: 3000, by: round + 1), UInt8(round), store, tree)
@@ -67,7 +67,7 @@ import Testing
         #expect(try held.index(tree).content() == content)
     }
 
-    @Test func whatIsPinnedIsCountedAsLongAsItIs() throws {
+    @Test func pinnedBytesAreCountedWhileTheyArePinned() throws {
         let (store, tree) = try store()
         try put(0..<500, 1, store, tree)
         try store.engine.compact()

@@ -75,7 +75,7 @@ import Testing
         for key in 0..<UInt8(100) { #expect(try value(again, key) == 1) }
     }
 
-    @Test func whatIsLetGoIsGivenBack() throws {
+    @Test func memoryOfReleasedSnapshotsIsFreed() throws {
         let store = try makeStore { _ in }
         try set(store, 1...1)
         var pin: Snapshot? = try store.engine.snapshot(isPinned: true)

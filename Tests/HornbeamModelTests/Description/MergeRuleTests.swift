@@ -43,6 +43,28 @@ import Testing
         #expect(MergeRule.union.merged(base: text, mine: text, theirs: text, type: .transformable) == nil)
     }
 
+    @Test("MRG-6: a union keeps all digits of decimals and large integers, and the whole range of doubles")
+    func unionOfExactNumbers() throws {
+        func merged<T: Codable & Sendable>(_ mine: T, _ theirs: T) -> [T]? {
+            MergeRule.union.merged(
+                base: Coded<[T]>([]).propertyValue, mine: Coded([mine]).propertyValue, theirs: Coded([theirs]).propertyValue, type: .transformable
+            ).flatMap { Coded<[T]>(propertyValue: $0)?.value }
+        }
+        let decimals = ["12345678901234567890.12", "12345678901234567890.13"].compactMap { Decimal(string: $0) }
+        #expect(merged(decimals[0], decimals[1]) == [decimals[1], decimals[0]])
+        let largest = UInt64.max
+        #expect(merged(largest, largest - 1) == [largest - 1, largest])
+        #expect(merged(1.2345678901234567e-120, .greatestFiniteMagnitude) == [.greatestFiniteMagnitude, 1.2345678901234567e-120])
+    }
+
+    @Test("MRG-6: a union has the bytes of the same list when a program stores it")
+    func unionInStoredForm() {
+        let (base, mine) = ([["b": "x/y", "a": "z"]], [["b": "x/y", "a": "z"], ["d": "1", "c": "2", "e": "/"]])
+        let merged = MergeRule.union.merged(
+            base: Coded(base).propertyValue, mine: Coded(mine).propertyValue, theirs: Coded(base).propertyValue, type: .transformable)
+        #expect(merged == Coded(mine).propertyValue)
+    }
+
     @Test("MRG-6: rules are written to and read from JSON, and do not change the version hash")
     func rulesInJSON() throws {
         func model(_ likes: MergeRule?, _ place: MergeRule?) throws -> ManagedObjectModel {

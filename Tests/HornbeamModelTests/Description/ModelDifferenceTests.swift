@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ModelDifferenceTests {
     @Test("MDL-9: differences are listed by name, with the required migration")
-    func differencesAreTold() throws {
+    func differencesAreListed() throws {
         let old = try Library.model()
         var definition = Library.definition()
         definition.entities[1].attributes[0].type = .integer64
@@ -36,7 +36,7 @@ import Testing
 
 @Suite struct ModelLintTests {
     @Test("MDL-11: probable mistakes are warnings, which do not make the model invalid")
-    func whatIsSeldomMeantIsWarnedOf() throws {
+    func probableMistakesAreWarnings() throws {
         var definition = ModelDefinition(
             entities: [
                 Entity("person") {

@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test("One error reports all independent faults, each once")
-    func faultsAreToldTogether() throws {
+    func oneErrorReportsAllFaults() throws {
         let text = #"""
             {
               "hornbeamModel": 1, "versions": [],
@@ -203,6 +203,14 @@ import Testing
         ])
         #expect(error?.details.count == issues.count)
         #expect(error?.message.hasPrefix("The model file has 6 faults. The model file cannot be read: “versions”") == true)
+    }
+
+    @Test("A configuration whose name is a number is a member, not an element of a list", arguments: ["2", "-1", "9223372036854775807"])
+    func configurationsNamedByNumbers(_ name: String) throws {
+        let text = "{\"hornbeamModel\": 1, \"entities\": [], \"configurations\": {\"\(name)\": 5}}"
+        let error = #expect(throws: HornbeamError.self) { try ModelDefinition(json: Data(text.utf8)) }
+        #expect(error?.key == "configurations/\(name)")
+        #expect(error?.message.hasPrefix("The model file cannot be read at configurations → \(name): ") == true)
     }
 
     @Test("A model in which nothing fits is refused in good time", .timeLimit(.minutes(20)))

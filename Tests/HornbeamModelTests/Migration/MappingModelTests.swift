@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test("MIG-3: one error lists all obstacles to inferring a mapping")
-    func obstaclesAreToldTogether() throws {
+    func oneErrorListsAllObstacles() throws {
         let new = try ManagedObjectModel {
             Entity("Author") {
                 Attribute("name", .integer64)

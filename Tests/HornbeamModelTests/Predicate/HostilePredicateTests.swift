@@ -93,6 +93,11 @@ private final class Knot: KeyedValues {
         #expect(complaint("length:(\(format)) > 1").contains("so its evaluation was stopped"))
     }
 
+    @Test("dates beyond the calendar have a description", arguments: ["nan", "inf", "-inf", "1e300", "-1e19"])
+    func descriptionsOfExtremeDates(seconds: String) {
+        #expect(complaint("CAST(CAST('\(seconds)', 'NSNumber'), 'NSDate').description BEGINSWITH '<'") == "true")
+    }
+
     @Test("patterns have a maximum length, and the time of a search depends on the text alone", .timeLimit(.minutes(20)))
     func longPatterns() throws {
         let long = String(repeating: "a", count: 200_000)

@@ -106,7 +106,7 @@ struct PredicateTranslationTests {
         #expect(try format(#Predicate { $0.id == id }) == "SELF == CAST(\"E621E1F8-C36C-495A-93FC-0C247A3E6E5F\", \"NSUUID\")")
     }
 
-    @Test func whatCannotBeTranslatedIsNamed() throws {
+    @Test func untranslatablePartsAreNamed() throws {
         let error = #expect(throws: HornbeamError.self) { try format(#Predicate { ($0.team as Any) is Team }) }
         #expect(error?.message == """
             The #Predicate uses TypeCheck, which has no counterpart in the predicate language. \

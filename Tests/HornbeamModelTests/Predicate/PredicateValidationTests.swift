@@ -48,7 +48,7 @@ struct PredicateValidationTests {
         "code == $c", "title IN 'abc'", "ANYKEY == 'x'", "noindex:(title) == 'x'", "published + 3600 > now()", "tags.name CONTAINS 'x'",
         "author.books[FIRST].title == 'x'", "title MATCHES '[a-z]+'", "uppercase(title) IN {'A'}", "ALL tags.weight > 0",
     ])
-    func whatFitsIsAccepted(format: String) throws {
+    func validPredicatesAreAccepted(format: String) throws {
         #expect(try complaint(format) == nil)
     }
 
@@ -97,7 +97,7 @@ struct PredicateValidationTests {
         ("FETCH($a, $b) == 1", "FETCH is evaluated by a context only"), ("SUBQUERY(tags, $t, $t.title == 'x').@count > 0", "“Tag” has no property “title”"),
         ("author == author.books", ""), ("tags > 3", "leads to many values"),
     ])
-    func whatCannotHoldIsRefused(format: String, part: String) throws {
+    func impossiblePredicatesAreRefused(format: String, part: String) throws {
         guard let predicate = try? FetchPredicate(format: format) else { return }
         let entity = try Self.model.entity(named: "Book")
         let error = #expect(throws: HornbeamError.self) { try predicate.validated(for: entity) }
@@ -107,17 +107,6 @@ struct PredicateValidationTests {
     @Test func transientPropertiesAreFineInMemory() throws {
         let entity = try Self.model.entity(named: "Book")
         try FetchPredicate(format: "draft == 'x'").validated(for: entity, readsStore: false)
-    }
-
-    @Test func entitiesThatAreReadAreKnown() throws {
-        let entity = try Self.model.entity(named: "Book")
-        func read(_ format: String) throws -> [String] {
-            try FetchPredicate(format: format).entitiesRead(from: entity).map(\.name).sorted()
-        }
-        #expect(try read("title == 'x'") == ["Book"])
-        #expect(try read("author.name == 'x'") == ["Author", "Book"])
-        #expect(try read("SUBQUERY(tags, $t, $t.weight > 3).@count > 0") == ["Book", "Tag"])
-        #expect(try read("TRUEPREDICATE") == [])
     }
 
     @Test("FET-3: sorts lead over to-one relationships to attributes")

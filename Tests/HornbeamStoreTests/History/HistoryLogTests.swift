@@ -7,7 +7,7 @@ import Testing
 /// The records of history: their bytes, their parts, and their removal.
 @Suite("History records")
 struct HistoryLogTests {
-    @Test("keys come back as they were, whatever their gaps", arguments: 0 ..< 40 as Range<UInt64>)
+    @Test("decoded keys equal the encoded keys, whatever their gaps", arguments: 0 ..< 40 as Range<UInt64>)
     func keysComeBack(seed: UInt64) {
         var random = SeededGenerator(seed: seed + 1)
         var keys: Set<UInt64> = []

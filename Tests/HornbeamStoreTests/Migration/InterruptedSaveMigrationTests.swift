@@ -81,7 +81,7 @@ import Testing
         #expect(try Self.saves(in: doubtful) == 2)
         if state == .isOpen { try other?.close() }
         let coordinating = try state == .wasMigrated ? #require(other) : Self.open(folder + names.coordinating, disk, model)
-        try StoreStack([StoreStack.Part(doubtful), StoreStack.Part(coordinating)]).settle()
+        try StoreStack([StoreStack.Part(doubtful), StoreStack.Part(coordinating)]).completeInterruptedSaves()
         #expect(try [doubtful, coordinating].map(Self.saves) == [2, 2])
         let kinds = try doubtful.historyKinds()
         #expect(kinds == [.save, .save, .migration])

@@ -1,3 +1,4 @@
+import HornbeamEngine
 import HornbeamModel
 import Testing
 @testable import HornbeamStore
@@ -83,6 +84,23 @@ struct MemberTests {
         #expect(try library.row(ada) == nil)
     }
 
+    @Test("a to-one to an abstract entity without subentities is null, whatever its cell contains")
+    func destinationWithoutObjects() throws {
+        let model = try ManagedObjectModel {
+            Entity("Owner") { ToOne("target", to: "Ghost") }
+            Entity("Ghost", abstract: true) {}
+        }
+        let library = try Library(model: model)
+        let owner = try library.insert("Owner")
+        let table = library.store.schema.table(library.entity("Owner"))
+        let transaction = try library.store.engine.begin()
+        try withUnsafeBytes(of: UInt64(7)) {
+            try transaction.patch(table.column(library.property("target", of: "Owner")).column, of: [owner.key], values: $0, in: table.tree)
+        }
+        _ = try transaction.commit()
+        #expect(try library.value(owner, "target") == .null)
+    }
+
     @Test("REL-5: new members are at the end of an ordered relationship, which can have any order")
     func orderedRelationship() throws {
         let shelf = try library.insert("Shelf")
@@ -122,7 +140,7 @@ struct MemberTests {
         }
     }
 
-    @Test("a gap that is used up deals all positions anew")
+    @Test("when a gap is used up, all positions are assigned again")
     func exhaustedGapRenumbers() throws {
         let shelf = try library.insert("Shelf")
         var order: [ObjectReference] = []
@@ -134,6 +152,25 @@ struct MemberTests {
             try library.link(visitors, shelf, order: order)
             #expect(try library.members(shelf, "visitors") == order)
         }
+    }
+
+    @Test("a member is added after one with the largest position")
+    func largestPosition() throws {
+        let shelf = try library.insert("Shelf")
+        let (first, second) = (try library.insert("Author", ["name": "1"]), try library.insert("Author", ["name": "2"]))
+        let visitors = library.property("visitors", of: "Shelf")
+        try library.link(visitors, shelf, add: [first])
+        let trees = library.store.schema.link(visitors).forward
+        let order = try #require(trees.order)
+        func key(_ position: UInt64) -> [UInt8] { MemberTrees.orderKey(owner: shelf.key, position: position, member: first.key) }
+        let transaction = try library.store.engine.begin()
+        _ = try transaction.delete(key(MemberWriter.firstPosition), from: order)
+        try transaction.put(key(.max), [], in: order)
+        let value = trees.memberValue(first, position: .max, schema: library.store.schema)
+        try transaction.put(MemberTrees.memberKey(owner: shelf.key, member: first.key), value, in: trees.members)
+        _ = try transaction.commit()
+        try library.link(visitors, shelf, add: [second])
+        #expect(try library.members(shelf, "visitors") == [first, second])
     }
 
     @Test("the longest ascending run of every short sequence is ascending and longest")

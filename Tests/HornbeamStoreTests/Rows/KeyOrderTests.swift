@@ -69,6 +69,27 @@ struct KeyOrderTests {
         #expect(compare(Self.key([.null], double), Self.key([.double(.nan)], double)) == .less)
     }
 
+    @Test("composites that are nested as deeply as a model allows are read")
+    func nestedComposites() {
+        var value = PropertyValue.dictionary(["x": .int(1)])
+        for _ in 0 ..< 100 { value = .dictionary(["inner": value]) }
+        guard case .dictionary(let parts) = value else { return }
+        #expect(CompositeCode.decode(CompositeCode.encode(parts)) == parts)
+    }
+
+    @Test("decimals at both ends of the range of exponents survive their bytes", arguments: [
+        "1e-128", "123e-128", "1.2345678901234567e-112", "0.1e-127", "12e-128", "1e127", "10e127", "100e127", "170e127",
+        "100000000000000000000000000000000000000e127", "340282366920938463463374607431768211455e127", "99999999999999999999999999999999999999e-128",
+    ])
+    func extremeDecimalsRoundTrip(text: String) throws {
+        let number = try #require(Decimal(string: text))
+        for number in [number, -number] {
+            var bytes: [UInt8] = []
+            DecimalCode.append(number, to: &bytes)
+            #expect(DecimalCode.decode(bytes) == number)
+        }
+    }
+
     @Test("decimals survive their bytes, and equal ones have equal bytes")
     func decimalsRoundTrip() {
         var generator = SeededGenerator(seed: 11)

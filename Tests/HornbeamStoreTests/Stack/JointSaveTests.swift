@@ -7,6 +7,16 @@ import Testing
 
 /// Saves over several stores are atomic in every crash (SAV-11).
 @Suite("Saves over several stores") struct JointSaveTests {
+    private func twoSaves(on disk: SimulatedDisk) throws {
+        let stores = try TwoStores(on: disk)
+        for number in 1 ... 2 {
+            disk.mark(.submitted(UInt64(number)))
+            try stores.save(number)
+            disk.mark(.acknowledged(UInt64(number)))
+        }
+        try stores.close()
+    }
+
     /// Throws unless both stores show the same number of saves, between the last acknowledged and the last begun.
     private func judge(_ image: CrashEnumerator.Image) throws {
         let stores: TwoStores
@@ -18,7 +28,7 @@ import Testing
         image.disk.mark(.recovered)
         let saves = try stores.stack.stores.map(TwoStores.saves)
         guard saves[0] == saves[1], saves[0] >= image.acknowledged, saves[0] <= image.submitted else {
-            throw TwoStores.Torn(description: "\(saves) saves; \(image.acknowledged) promised, \(image.submitted) begun")
+            throw TwoStores.Torn(description: "\(saves) saves; \(image.acknowledged) acknowledged, \(image.submitted) begun")
         }
         try stores.save(saves[0] + 1)
         for store in stores.stack.stores {
@@ -39,16 +49,7 @@ import Testing
         enumerator.stride = 9
         enumerator.nestingDepth = 1
         enumerator.nestedImagesPerImage = 1
-        let report = try enumerator.run(
-            workload: { disk in
-                let stores = try TwoStores(on: disk)
-                for number in 1 ... 2 {
-                    disk.mark(.submitted(UInt64(number)))
-                    try stores.save(number)
-                    disk.mark(.acknowledged(UInt64(number)))
-                }
-                try stores.close()
-            }, verify: judge)
+        let report = try enumerator.run(workload: twoSaves, verify: judge)
         print("joint saves: \(report)")
         #expect(report.images > 60)
     }
@@ -88,16 +89,7 @@ import Testing
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
         enumerator.stride = 5
-        let report = try enumerator.run(
-            workload: { disk in
-                let stores = try TwoStores(on: disk)
-                for number in 1 ... 2 {
-                    disk.mark(.submitted(UInt64(number)))
-                    try stores.save(number)
-                    disk.mark(.acknowledged(UInt64(number)))
-                }
-                try stores.close()
-            }, verify: judgeReading)
+        let report = try enumerator.run(workload: twoSaves, verify: judgeReading)
         print("joint saves read: \(report)")
         #expect(report.images > 60)
     }
@@ -109,7 +101,7 @@ import Testing
         let doubtful = try #require(stores.first { $0.joint.prepared != nil })
         let decider = try #require(stores.first { $0.joint.prepared == nil })
         let alone = StoreStack([StoreStack.Part(doubtful)])
-        try alone.settle()
+        try alone.completeInterruptedSaves()
         #expect(try TwoStores.saves(in: doubtful) == 1)
         var changes = ChangeSet()
         let author = doubtful.model.entitiesByName["Author"]!
@@ -122,7 +114,7 @@ import Testing
             not written.
             """)
         let both = StoreStack([StoreStack.Part(doubtful), StoreStack.Part(decider)])
-        try both.settle()
+        try both.completeInterruptedSaves()
         #expect(try stores.map(TwoStores.saves) == [2, 2])
         for store in stores { try store.close() }
     }

@@ -80,7 +80,7 @@ import Testing
             let found = try Self.saves(survivor)
             #expect(found[0] == found[1] && found[0] >= acknowledged && found[0] <= acknowledged + 1, "call \(after): \(found)")
             // The outcome of a save that was in progress is decided by the next writer.
-            try survivor.stack.settle()
+            try survivor.stack.completeInterruptedSaves()
             let next = try Self.newest(survivor) + 1
             #expect(next > found[0] && next <= acknowledged + 2, "call \(after)")
             try survivor.save(next)

@@ -12,7 +12,7 @@ struct TwoStores {
     /// - Parameter opening: The stores to open, by number; the others stay closed.
     init(on disk: any FileSystem, opening: [Int] = [0, 1], readOnly: Bool = false, isShared: Bool = false) throws {
         stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk, readOnly: readOnly, isShared: isShared)) })
-        try stack.settle()
+        try stack.completeInterruptedSaves()
     }
 
     static func open(_ name: String, _ disk: any FileSystem, readOnly: Bool = false, isShared: Bool = false) throws -> Store {
@@ -34,7 +34,7 @@ struct TwoStores {
         _ = try stack.save(changes)
     }
 
-    /// The same, with the steps of a two-phase commit that other processes see, and without its lock: all processes of a test use that lock.
+    /// Save n with the steps of a two-phase commit that other processes see, and without its lock: all processes of a test use that lock.
     func saveStoreByStore(_ number: Int) throws {
         let stores = stack.stores.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
         for store in stores { _ = try store.save(try part(number, store)) }

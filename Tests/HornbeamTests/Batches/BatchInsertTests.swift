@@ -77,6 +77,21 @@ struct BatchInsertTests {
         #expect(report.isSound, "\(report)")
     }
 
+    @Test("BAT-1: members of another entity refuse the request", arguments: StoreKind.allCases, ["Department", "Project"])
+    func membersOfAnotherEntity(kind: StoreKind, owner: String) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let department = context.department("d")
+        try context.save()
+        let members = PropertyValue.array([.objectID(department.objectID)])
+        let request = BatchInsertRequest(entityName: owner, objects: [["name": "new", "employees": members]])
+        let error = hornbeamError { try context.execute(request) }
+        #expect(error?.code == .typeMismatch && error?.key == "employees")
+        #expect(try context.count(FetchRequest<ManagedObject>(entityName: owner).where("name == 'new'")) == 0)
+        let report = try stack.container.openStore().check()
+        #expect(report.isSound, "\(report)")
+    }
+
     @Test("BAT-1: a duplicate refuses the whole request", arguments: StoreKind.allCases)
     func duplicatesRefuseTheRequest(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()

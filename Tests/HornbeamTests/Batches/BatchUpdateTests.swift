@@ -118,6 +118,22 @@ struct BatchUpdateTests {
         #expect(try context.books().map(\.isbn) == ["1", "2", "3"])
     }
 
+    @Test("BAT-2: an update of unique values or of partners that finds no object changes nothing", arguments: StoreKind.allCases)
+    func updatesWithoutObjects(kind: StoreKind) throws {
+        let context = try Catalogue.stack(kind).newContext()
+        context.book("1")
+        try context.save()
+        // No index has the price, so the rows are scanned.
+        var request = BatchUpdateRequest(Book.self, predicate: try FetchPredicate(format: "price == -7"))
+        request.resultType = .count
+        request.set(Book.isbn, to: "2")
+        #expect(try context.execute(request).count == 0)
+        request.propertiesToUpdate = [:]
+        request.set(Book.label, to: nil)
+        #expect(try context.execute(request).count == 0)
+        #expect(try context.books().map(\.isbn) == ["1"])
+    }
+
     @Test("BAT-2: subentities are included unless the request excludes them, and derived values are updated", arguments: StoreKind.allCases)
     func subentitiesAndDerivedValues(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()

@@ -11,7 +11,7 @@ import Testing
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, mine) = (context.employee("watched"), context.employee("mine"))
-        try setting.settle(context)
+        try setting.prepare(context)
         context.detectConflicts(for: watched)
         mine.salary = 1
         let other = stack.newOtherContext()
@@ -28,7 +28,7 @@ import Testing
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, project) = (context.employee("watched"), context.project("Apollo"))
-        try setting.settle(context)
+        try setting.prepare(context)
         context.detectConflicts(for: watched)
         watched.projects = [project]
         let other = stack.newOtherContext()
@@ -43,7 +43,7 @@ import Testing
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, mine) = (context.employee("watched"), context.employee("mine"))
-        try setting.settle(context)
+        try setting.prepare(context)
         for salary in 1...2 {
             context.detectConflicts(for: watched)
             mine.salary = salary
@@ -61,7 +61,7 @@ import Testing
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let (watched, mine) = (context.employee("watched"), context.employee("mine"))
-        try setting.settle(context)
+        try setting.prepare(context)
         context.detectConflicts(for: watched)
         mine.salary = 1
         let other = stack.newOtherContext()
@@ -82,7 +82,7 @@ import Testing
             let context = setting.context(of: stack)
             context.mergePolicy = policy
             let (watched, mine) = (context.employee("watched"), context.employee("mine"))
-            try setting.settle(context)
+            try setting.prepare(context)
             context.detectConflicts(for: watched)
             mine.salary = 1
             let other = stack.newOtherContext()

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test("MOC-16: unreferenced objects are released (context.016)", arguments: Setting.contexts)
-    func unusedObjectsAreLetGo(setting: Setting) throws {
+    func unusedObjectsAreReleased(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         _ = PEntity(context: context)
         try context.save()

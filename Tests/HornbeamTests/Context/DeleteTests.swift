@@ -53,7 +53,7 @@ import Testing
         let (p, q) = (context.project("p"), context.project("q"))
         d.employees = [e, f]
         e.projects = [p, q]
-        try setting.settle(context)
+        try setting.prepare(context)
         context.delete(d)
         #expect([d, e, f, p, q].allSatisfy { $0.isDeleted || $0.managedObjectContext == nil })
         try context.saveToStore()
@@ -150,7 +150,7 @@ import Testing
         let context = setting.context(of: try Company.stack(setting.kind, employees: .cascade))
         let (d, e) = (context.department("d"), context.employee("e"))
         e.department = d
-        try setting.settle(context)
+        try setting.prepare(context)
         context.delete(e)
         #expect(!d.isDeleted && d.employees.isEmpty)
         context.delete(d)

@@ -88,7 +88,7 @@ final class Paper: ManagedObject {
         try context.save()
     }
 
-    @Test("MOC-24: changes of an object that could not be read are never saved; refreshing it begins anew")
+    @Test("MOC-24: changes of an object that could not be read are never saved; a refresh reads it again")
     func failedObjectsAreNotSaved() throws {
         let context = try Self.damaged().newContext()
         let bad = try Self.bad(context)

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test("MOC-12: the calls that fire a fault, and those that do not", arguments: StoreKind.allCases)
-    func whatFires(kind: StoreKind) throws {
+    func callsThatFireFaults(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let writer = stack.newContext()
         let (ada, department) = (writer.employee("ada"), writer.department("d"))

@@ -124,11 +124,11 @@ import Testing
     @Test("observers that return false are not called again, and those added during a notification are called the next time")
     func listenersLeave() throws {
         let context = try Company.stack(.inMemory).newContext()
-        var told: [String] = []
+        var reported: [String] = []
         context.observers.listeners.append { _ in
-            told.append("once")
+            reported.append("once")
             context.observers.listeners.append { _ in
-                told.append("later")
+                reported.append("later")
                 return true
             }
             return false
@@ -136,10 +136,10 @@ import Testing
         #expect(!context.observers.isEmpty)
         context.employee("a").name = "b"
         context.processPendingChanges()
-        #expect(told == ["once"])
+        #expect(reported == ["once"])
         context.employee("c").name = "d"
         context.processPendingChanges()
-        #expect(told == ["once", "later"])
+        #expect(reported == ["once", "later"])
     }
 
     @Test("changes that a listener makes reach all listeners, after the changes that it received")
@@ -147,10 +147,10 @@ import Testing
         let context = try Company.stack(.inMemory).newContext()
         let (first, second) = (context.employee("a"), context.employee("b"))
         context.processPendingChanges()
-        var told: [String] = []
+        var reported: [String] = []
         func name(_ event: ContextEvent) -> String { event.changes.updated.contains(second.objectID) ? "second" : "first" }
         context.observers.listeners.append { event in
-            told.append("one: \(name(event))")
+            reported.append("one: \(name(event))")
             if name(event) == "first" {
                 second.name = "c"
                 context.processPendingChanges()
@@ -158,12 +158,12 @@ import Testing
             return true
         }
         context.observers.listeners.append { event in
-            told.append("two: \(name(event))")
+            reported.append("two: \(name(event))")
             return true
         }
         first.name = "d"
         context.processPendingChanges()
-        #expect(told == ["one: first", "two: first", "one: second", "two: second"])
+        #expect(reported == ["one: first", "two: first", "one: second", "two: second"])
         #expect(!context.observers.isNotifying && context.observers.queue.isEmpty)
     }
 

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test("MOC-16: a hundred thousand objects are registered while held, and none afterwards", arguments: StoreKind.allCases)
-    func objectsAreLetGo(kind: StoreKind) throws {
+    func objectsAreReleased(kind: StoreKind) throws {
         let count = 100_000
         let stack = try stack(kind, count)
         let context = stack.newContext()

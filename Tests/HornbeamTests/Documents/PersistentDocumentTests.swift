@@ -76,6 +76,25 @@ import Testing
         try last.close()
     }
 
+    @Test("DOC-1: a document whose record of autosaves has the largest numbers is opened and autosaved")
+    func largestNumbers() throws {
+        let url = Self.freshURL()
+        defer { Self.remove(url) }
+        let document = try Self.create(at: url)
+        Shelves.book(1, in: document.context)
+        try document.autosave()
+        let coordinator = document.context.persistentStoreCoordinator
+        let record = PropertyValue.array([.int(.max), .date(Date()), .int(.max), .int(.max), .int(.min)])
+        try coordinator.setMetadata(["HornbeamDocumentAutosave": record], for: try #require(coordinator.persistentStores.first))
+        try document.close()
+        let again = try Self.open(url)
+        #expect(again.recovery?.deleted == 0)
+        Shelves.book(2, in: again.context)
+        try again.autosave()
+        #expect(try again.isEdited && Self.books(again) == [1, 2])
+        try again.close()
+    }
+
     @Test("DOC-1: a second opening is refused with the document's name, in this and in another process")
     func secondOpening() async throws {
         let url = Self.freshURL()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hornbeam
 
-/// Requests of a shape that a context has fetched before are executed directly, and have the results of the general way.
+/// Requests of a shape that a context has fetched before are executed directly, and have the results of the general path.
 struct DirectFetchTests {
     private final class Part: ManagedObject {
         static let name = Attribute<String?>("name")
@@ -56,7 +56,7 @@ struct DirectFetchTests {
         ]
     }
 
-    /// The same request in a form that has no shape, so that it takes the general way.
+    /// The request in a form that has no shape, so that it is fetched without a kept plan.
     private func planned(_ request: FetchRequest<Part>) -> FetchRequest<Part> {
         var request = request
         request.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))
@@ -200,7 +200,7 @@ struct DirectFetchTests {
         #expect(try numbers() == [1, 2, 3])
     }
 
-    @Test("FET-2, FET-9: settings that need more than faults are served by the general way")
+    @Test("FET-2, FET-9: settings that need more than faults are served by the general path")
     func otherSettings() throws {
         var request = Request().where(Part.name == "n3")
         for setting in [\FetchDescription.returnsObjectsAsFaults, \.includesPropertyValues] {

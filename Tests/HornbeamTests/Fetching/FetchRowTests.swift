@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test("FET-22: a fetch reads the stores even if all objects are registered already", arguments: StoreKind.allCases)
-    func storesAreAlwaysAsked(kind: StoreKind) throws {
+    func storesAreAlwaysRead(kind: StoreKind) throws {
         let (stack, context, employees) = try stack(kind)
         try stack.container.performAndWait { other in
             other.employee("theirs", salary: 70)

@@ -145,7 +145,7 @@ struct KeptPlanTests {
         }
     }
 
-    /// The same request in a form that has no shape, so that it is planned each time.
+    /// The request in a form that has no shape, so that it is planned each time.
     private func planned(_ request: FetchRequest<ManagedObject>) -> FetchRequest<ManagedObject> {
         var other = request
         other.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))

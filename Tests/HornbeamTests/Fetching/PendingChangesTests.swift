@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test("MOC-18, UND-1: the view context processes pending changes automatically, once for each turn of the main actor", arguments: StoreKind.allCases)
-    @MainActor func viewContextSettlesByItself(kind: StoreKind) async throws {
+    @MainActor func viewContextProcessesChangesByItself(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)
         let view = stack.container.viewContext
         let undo = UndoStack()

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test("QGN-2, MOC-30: setting, saving, merging and resetting move a pinned context; batches do not", arguments: StoreKind.allCases)
-    func whatAdvances(kind: StoreKind) throws {
+    func callsThatMoveAPinnedContext(kind: StoreKind) throws {
         let stack = try company(kind)
         let (writer, reader) = (stack.newContext(), stack.newContext())
         var count = 0
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test("QGN-4: children are never pinned, tokens are of one store", arguments: StoreKind.allCases)
-    func whatCannotBePinned(kind: StoreKind) throws {
+    func childrenAndTokensOfOtherStoresAreRefused(kind: StoreKind) throws {
         let stack = try company(kind)
         let parent = stack.newContext()
         try parent.setQueryGeneration(from: .current)

@@ -4,7 +4,7 @@ import Testing
 
 /// The model that the macros declare equals one written by hand.
 @Suite struct MacroModelTests {
-    /// The same model, written by hand.
+    /// The model of the macros, written by hand.
     private func written() throws -> ManagedObjectModel {
         try ManagedObjectModel {
             Entity("MacroItem", abstract: true, userInfo: ["kept": "yes"]) {

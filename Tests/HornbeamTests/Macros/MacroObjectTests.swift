@@ -57,7 +57,7 @@ import Testing
         #expect(first.id != (second as? MacroBook)?.id && first.id.uuidString != "00000000-0000-0000-0000-000000000000")
     }
 
-    @Test("ATT-12: enums, structs, lists and dictionaries come back as they were", arguments: StoreKind.allCases)
+    @Test("ATT-12: read enums, structs, lists and dictionaries equal the saved ones", arguments: StoreKind.allCases)
     func valuesComeBack(kind: StoreKind) throws {
         let stack = try MacroLibrary.stack(kind)
         let context = stack.newContext()

@@ -71,7 +71,7 @@ final class Post: ManagedObject {
 
     @Test("MRG-6: merge rules of the model resolve properties that both sides changed, under every policy and without one",
           arguments: Setting.saved + Setting.shared)
-    func rulesSettle(setting: Setting) throws {
+    func mergeRulesResolveConflicts(setting: Setting) throws {
         for policy in [MergePolicy.error, .rollback, .overwrite] {
             let pair = try Pair(setting)
             pair.mine.setMergePolicies(policy)
@@ -116,7 +116,7 @@ final class Post: ManagedObject {
         #expect(pair.a.likes == 26)
     }
 
-    @Test("MRG-6: a rule for a to-one settles both ends", arguments: StoreKind.withOtherProcess)
+    @Test("MRG-6: a rule for a to-one sets both ends", arguments: StoreKind.withOtherProcess)
     func ruleForToOne(kind: StoreKind) throws {
         let pair = try Pair(kind)
         let mine = Post(context: pair.mine)

@@ -55,7 +55,7 @@ import Testing
         try container.close()
     }
 
-    @Test("MIG-2: rows, unique keys, index entries and members are written anew in windows and runs, and nothing is missing", arguments: [false, true])
+    @Test("MIG-2: rows, unique keys, index entries and members are rewritten in windows and runs, and nothing is missing", arguments: [false, true])
     func everythingIsThere(threads: Bool) throws {
         let disk = MemoryFileSystem()
         try Self.fill(disk)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("MIG-6, MIG-7: expressions, conversions and closures make values from old objects while rows are written anew")
+    @Test("MIG-6, MIG-7: expressions, conversions and closures make values from old objects while rows are rewritten")
     func valuesAreComputed() throws {
         let second = try ManagedObjectModel {
             Entity("Item") {

@@ -33,8 +33,8 @@ import Testing
         return error?.details.map(\.message) ?? []
     }
 
-    @Test("MIG-11, MIG-14: stages are carried out in order, from whichever version the store has", arguments: 0 ..< 4)
-    func stagesAreCarriedOutInOrder(start: Int) throws {
+    @Test("MIG-11, MIG-14: stages run in order, from every version that the store may have", arguments: 0 ..< 4)
+    func stagesRunInOrder(start: Int) throws {
         let store = try MigratedStore()
         try store.with(Self.versions[start]) { (context) throws in
             let key = ["a", "b", "b", "c"][start]

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test("MIG-4: the plan has the change and the cost of each property, and writes nothing")
-    func planIsAskedFirst() throws {
+    func planWritesNothing() throws {
         let store = try MigratedStore()
         _ = try Self.fill(store)
         let plan = try #require(try store.plan(Self.second))
@@ -306,7 +306,7 @@ import Testing
     }
 
     @Test("MIG-13: two versions with equal version hashes are refused; a folder of JSON models is read in order")
-    func versionsAreTold() throws {
+    func versionsAreDistinguished() throws {
         let first = try Self.version("a", nil)
         #expect(hornbeamError { _ = try VersionedModel([first, first]) }?.code == .modelsDiffer)
         let folder = try MigratedStore().url.deletingPathExtension()

@@ -12,7 +12,7 @@ import Testing
         let context = setting.context(of: stack)
         let (owner, member) = (context.department("owner"), context.employee("member"))
         member.department = owner
-        try setting.settle(context)
+        try setting.prepare(context)
         context.delete(owner)
         context.delete(member)
         context.delete(owner)
@@ -32,7 +32,7 @@ import Testing
         let (gone, friend) = (context.employee("gone"), context.employee("friend"))
         let (department, project, step) = (context.department("d"), context.project("p"), Step(context: context))
         step.name = "s"
-        try setting.settle(context)
+        try setting.prepare(context)
         context.delete(gone)
         context.delete(step)
         gone.friends.insert(friend)

@@ -28,7 +28,7 @@ import Testing
             living = context.employee("living")
             department = context.department("department")
             project = context.project("project")
-            try setting.settle(context)
+            try setting.prepare(context)
         }
 
         private static func detached(

@@ -19,7 +19,7 @@ import Testing
             step.name = "\(number)"
             return step
         })
-        try setting.settle(context)
+        try setting.prepare(context)
         var (employees, tasks) = (project.employees, project.tasks)
         var (changedEmployees, changedTasks) = (project.employees, project.tasks)
         changedEmployees.remove(try #require(project.employees.first))

@@ -158,7 +158,7 @@ final class Saver: ManagedObject {
         let context = setting.context(of: stack)
         let (employee, department) = (context.employee("e", salary: 3), context.department("d"))
         employee.department = department
-        try setting.settle(context)
+        try setting.prepare(context)
         let ids = (employee.objectID, department.objectID)
         let fresh = setting.context(of: stack)
         let fault = fresh.object(with: ids.0)

@@ -37,18 +37,18 @@ import Testing
 
     @Test("NOT-4: a reader that is too slow receives one element that invalidates all objects")
     func overflowSaysSo() async {
-        let mailbox = ChangeMailbox(limit: 3)
+        let subscriber = ChangeSubscriber(limit: 3)
         let ids = (0..<4).map { number in
             ManagedObjectID(origin: .init(entityName: "E", storeIdentifier: UUID(), entityNumber: 1), reference: UInt64(number + 1))
         }
-        mailbox.deliver(1, count: 2) { ObjectChanges(inserted: [ids[0], ids[1]], transaction: 1) }
-        mailbox.deliver(2, count: 2) { ObjectChanges(inserted: [ids[2], ids[3]], transaction: 2) }
-        mailbox.deliver(3, count: 1) { ObjectChanges(updated: [ids[0]], transaction: 3) }
-        var changes = ChangeSequence(mailbox).makeAsyncIterator()
+        subscriber.receive(1, count: 2) { ObjectChanges(inserted: [ids[0], ids[1]], transaction: 1) }
+        subscriber.receive(2, count: 2) { ObjectChanges(inserted: [ids[2], ids[3]], transaction: 2) }
+        subscriber.receive(3, count: 1) { ObjectChanges(updated: [ids[0]], transaction: 3) }
+        var changes = ChangeSequence(subscriber).makeAsyncIterator()
         #expect(await changes.next() == ObjectChanges(invalidatedAll: true, transaction: 3))
-        mailbox.deliver(4, count: 1) { ObjectChanges(updated: [ids[0]], transaction: 4) }
+        subscriber.receive(4, count: 1) { ObjectChanges(updated: [ids[0]], transaction: 4) }
         #expect(await changes.next() == ObjectChanges(updated: [ids[0]], transaction: 4))
-        mailbox.finish()
+        subscriber.finish()
         #expect(await changes.next() == nil)
     }
 
@@ -87,15 +87,15 @@ import Testing
     @Test("NOT-1, NOT-3, NOT-5: Foundation's typed messages carry the IDs", arguments: Setting.contexts)
     func typedMessagesCarryIDs(setting: Setting) async throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
-        let (told, tell) = AsyncStream.makeStream(of: ObjectChanges.self)
+        let (reported, reporter) = AsyncStream.makeStream(of: ObjectChanges.self)
         let tokens = [
-            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.ObjectsDidChange.self) { tell.yield($0.changes) },
-            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.DidSave.self) { tell.yield($0.changes) },
+            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.ObjectsDidChange.self) { reporter.yield($0.changes) },
+            NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.DidSave.self) { reporter.yield($0.changes) },
         ]
         let object = PEntity(context: context)
         context.processPendingChanges()
         let temporary = object.objectID
-        var iterator = told.makeAsyncIterator()
+        var iterator = reported.makeAsyncIterator()
         #expect(await iterator.next()?.inserted == [temporary])
         try context.save()
         #expect(await iterator.next()?.inserted == [object.objectID])

@@ -8,7 +8,7 @@ import Testing
     private let didSave = ManagedObjectContext.didSaveObjectIDsNotification
 
     @Test("NOT-1: changes are notified at processPendingChanges, a reset invalidates all (notify.001)", arguments: Setting.contexts)
-    func changesAreTold(setting: Setting) throws {
+    func changesArePosted(setting: Setting) throws {
         let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [didChange])
         let object = PEntity(context: context)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("NOT-2, NOT-3, NOT-4: will-save, then did-save with the IDs (notify.008, 011)", arguments: StoreKind.allCases)
-    func savesAreTold(kind: StoreKind) throws {
+    func savesArePosted(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         let (a, b) = (PEntity(context: context), PEntity(context: context))
         try context.save()
@@ -71,16 +71,16 @@ import Testing
         let object = PEntity(context: view)
         try view.save()
         _ = object.name
-        let (told, tell) = AsyncStream.makeStream(of: ObjectChanges?.self)
+        let (reported, reporter) = AsyncStream.makeStream(of: ObjectChanges?.self)
         let token = NotificationCenter.default.addObserver(
             forName: ManagedObjectContext.didMergeChangesObjectIDsNotification, object: view, queue: nil
-        ) { tell.yield($0.objectChanges) }
+        ) { reporter.yield($0.objectChanges) }
         defer { NotificationCenter.default.removeObserver(token) }
         let id = object.objectID
         let other = stack.newOtherContext()
         try other.existingObject(PEntity.self, with: id).name = "from outside"
         try other.save()
-        var iterator = told.makeAsyncIterator()
+        var iterator = reported.makeAsyncIterator()
         let changes = try #require(await iterator.next() ?? nil)
         #expect(changes.refreshed == [id])
         #expect(object.name == "from outside")
@@ -91,7 +91,7 @@ import Testing
     #if os(Linux) || os(macOS)
     // In a process of its own, because a requested name stays requested.
     @Test("NOT-1 … NOT-4: a notification is posted only after its name was requested")
-    func namesThatNobodyAskedForAreNotPosted() async {
+    func unrequestedNamesAreNotPosted() async {
         await #expect(processExitsWith: .success) {
             let context = try Parity.stack(.inMemory).newContext()
             let posts = Posts(context)

@@ -8,7 +8,7 @@ import Testing
     func newObjects(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))
         let employee = Employee(context: context)
-        try setting.settle(context)
+        try setting.prepare(context)
         #expect(employee.changedValues.isEmpty && !employee.hasPersistentChangedValues && employee.hasChanges)
         employee.name = "Ada"
         let department = context.department("d")
@@ -25,7 +25,7 @@ import Testing
         let stack = try Company.stack(setting.kind)
         let context = setting.context(of: stack)
         let employee = context.employee("e")
-        try setting.settle(context)
+        try setting.prepare(context)
         let before = employee.changedValues
         employee.setPrimitiveValue(7, Employee.salary)
         #expect(employee.salary == 7 && employee.changedValues == before)

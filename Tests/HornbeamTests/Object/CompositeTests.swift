@@ -102,7 +102,7 @@ private func stack(_ kind: StoreKind) throws -> Stack {
     }
 
     @Test("ATT-13: predicates and sorts reach elements, in the store, unsaved, and over relationships", arguments: StoreKind.allCases, [true, false])
-    func elementsAreAskedFor(kind: StoreKind, isSaved: Bool) throws {
+    func elementsInPredicatesAndSorts(kind: StoreKind, isSaved: Bool) throws {
         let context = try stack(kind).newContext()
         var last: Stop?
         for (name, latitude, city) in [("a", 3.0, "Oslo"), ("b", 1, nil), ("c", 2, "Åmot")] {

@@ -178,6 +178,54 @@ import Testing
         #expect(other.container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == nil)
     }
 
+    @Test("PSC-12: a URI with the number of a new object names no object, and the new object stays in its context", arguments: StoreKind.allCases)
+    func uriWithTheNumberOfANewObject(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let stored = context.department("stored")
+        try context.save()
+        let department = context.department("new")
+        let number = department.objectID.uriRepresentation().lastPathComponent.dropFirst()
+        let text = stored.objectID.uriRepresentation().deletingLastPathComponent().appending(path: "p\(number)").absoluteString
+        #expect(context.persistentStoreCoordinator.managedObjectID(for: text) == nil)
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(context.registeredObject(for: department.objectID) === department)
+        context.employee("e").department = department
+        try context.save()
+    }
+
+    @Test("PSC-12: a URI with the number of an object of another entity names no object, and that object stays in its context", arguments: StoreKind.allCases)
+    func uriWithAnotherEntity(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let employee = context.employee("e")
+        try context.save()
+        employee.salary = 7
+        let text = employee.objectID.uriRepresentation().absoluteString.replacing("/Employee/", with: "/Department/")
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(try context.fetch(FetchRequest<Employee>()) == [employee] && employee.salary == 7)
+        let other = stack.newContext()
+        #expect(hornbeamError { _ = try other.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(try other.fetch(FetchRequest<Employee>()).map(\.name) == ["e"])
+    }
+
+    @Test("a URL without parts keeps its value over save and reopening", arguments: StoreKind.own)
+    func emptyURL(kind: StoreKind) throws {
+        let model = try ManagedObjectModel { Entity("Page") { Attribute<URL?>("uri", indexed: true) } }
+        let stack = try Stack(kind, model)
+        let context = stack.newContext()
+        let empty = try #require(URLComponents().url)
+        let page = try context.insert(entityNamed: "Page")
+        try page.setValue(empty, forKey: "uri")
+        try context.save()
+        let other = stack.newContext()
+        #expect(try other.existingObject(with: page.objectID).value(forKey: "uri") == .uri(empty))
+        #expect(try other.count(FetchRequest<ManagedObject>(entityName: "Page").where("uri == %@", empty)) == 1)
+        let archive = try JSONEncoder().encode(PropertyValue.uri(empty))
+        #expect(try JSONDecoder().decode(PropertyValue.self, from: archive) == .uri(empty))
+    }
+
     @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: Setting.saved)
     func permanentIDsBeforeSave(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))

@@ -216,4 +216,24 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         try twin.setValue(.string("b"), forKey: "title")
         #expect(throws: HornbeamError.self) { try context.save() }
     }
+
+    @Test("PSC-12: a URI of an abstract entity names no object", arguments: StoreKind.own)
+    func uriOfAnAbstractEntity(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Item", abstract: true)
+            Entity("Book", parent: "Item") { Attribute<String?>("title") }
+            Entity("Shelf") { ToOne("first", to: "Item") }
+        }
+        let context = try Stack(kind, model).newContext()
+        let book = try context.insert(entityNamed: "Book")
+        let shelf = try context.insert(entityNamed: "Shelf")
+        try context.save()
+        let uri = try #require(URL(string: book.objectID.uriRepresentation().absoluteString.replacing("/Book/", with: "/Item/")))
+        #expect(context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == nil)
+        let id = try #require(ManagedObjectID(uriRepresentation: uri))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(hornbeamError { try shelf.setValue(.objectID(id), forKey: "first") }?.code == .objectNotFound)
+        #expect(throws: HornbeamError.self) { try context.execute(BatchInsertRequest(entityName: "Shelf", objects: [["first": .objectID(id)]])) }
+        #expect(try context.count(FetchRequest<ManagedObject>(entityName: "Item").where("SELF == %@", id)) == 0)
+    }
 }

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("NOT-9: observers are notified of saves of other contexts, of refreshes and of rollbacks", arguments: StoreKind.allCases)
-    func othersAreHeard(kind: StoreKind) throws {
+    func changesOfOtherContextsNotify(kind: StoreKind) throws {
         let container = try Parity.stack(kind).container
         let view = container.viewContext
         let object = PEntity(context: view)

@@ -71,7 +71,7 @@ import Testing
             return step
         }
         project.tasks = ManagedArray(steps)
-        try setting.settle(context)
+        try setting.prepare(context)
         context.undoStack = UndoStack()
         project.tasks = [steps[4], steps[1]]
         context.processPendingChanges()

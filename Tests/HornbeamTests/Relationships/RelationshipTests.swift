@@ -11,7 +11,7 @@ import Testing
         #expect(Array(a.employees) == [e] && b.employees.isEmpty)
         e.department = b
         #expect(a.employees.isEmpty && Array(b.employees) == [e])
-        try setting.settle(context)
+        try setting.prepare(context)
         #expect(a.employees.isEmpty && Array(b.employees) == [e] && b.employees.count == 1)
         e.department = nil
         #expect(b.employees.isEmpty)
@@ -40,7 +40,7 @@ import Testing
         let d = context.department("d")
         let (e1, e2) = (context.employee("1"), context.employee("2"))
         d.employees = [e1, e2]
-        try setting.settle(context)
+        try setting.prepare(context)
         d.employees = [e1]
         #expect(e2.department == nil && (!e1.hasChanges || !setting.isSaved))
         try context.saveToStore()
@@ -59,7 +59,7 @@ import Testing
             for project in projects[i...] { employee.projects.insert(project) }
         }
         #expect(projects.map(\.employees.count) == [1, 2, 3])
-        try setting.settle(context)
+        try setting.prepare(context)
         #expect(projects.map(\.employees.count) == [1, 2, 3])
         projects[2].employees.remove(employees[0])
         #expect(employees[0].projects.count == 2)
@@ -82,7 +82,7 @@ import Testing
         #expect(b.spouse === a)
         c.spouse = b
         #expect(a.spouse == nil && b.spouse === c && c.spouse === b)
-        try setting.settle(context)
+        try setting.prepare(context)
         #expect(Array(b.friends) == [a] && Array(a.friends) == [b] && b.spouse === c)
         b.friends.remove(a)
         #expect(a.friends.isEmpty)
@@ -105,7 +105,7 @@ import Testing
         project.tasks = ManagedArray(steps.reversed())
         #expect(project.tasks.map(\.name) == ["3", "2", "1", "0"])
         #expect(steps[0].project === project)
-        try setting.settle(context)
+        try setting.prepare(context)
         #expect(project.tasks.map(\.name) == ["3", "2", "1", "0"])
         project.tasks.insert(steps[0], at: 0)
         project.tasks.remove(steps[2])
@@ -168,7 +168,7 @@ import Testing
             step.name = name
             step.project = project
         }
-        try setting.settle(context)
+        try setting.prepare(context)
         let step = Step(context: context)
         step.name = "c"
         step.project = project

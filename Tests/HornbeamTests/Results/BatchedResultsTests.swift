@@ -35,6 +35,18 @@ import Testing
         #expect(source.results.snapshot.objectIDs.count == Self.count && context.registeredObjects.count <= 100)
     }
 
+    @Test("FET-5, FRC-3: the key of the sections may have any name", arguments: StoreKind.allCases)
+    func sectionsByAnyName(kind: StoreKind) throws {
+        let model = try ManagedObjectModel { Entity("Table") { Attribute<Int>("rows") } }
+        let context = try Stack(kind, model).newContext()
+        for rows in [1, 1, 2] { try context.insert(entityNamed: "Table").setValue(rows, forKey: "rows") }
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Table").sorted(by: "rows").batches(of: 2)
+        let controller = try FetchedResultsController(request, in: context, sectionedBy: "rows")
+        try controller.performFetch()
+        #expect(controller.sections.map(\.name) == ["1", "2"] && controller.sections.map(\.count) == [2, 1])
+    }
+
     @Test("FRC-10, FRC-12: rows whose objects do not exist are shown again after changes of others", arguments: StoreKind.allCases)
     func rowsWithoutObjectsAreUpToDate(kind: StoreKind) throws {
         let stack = try stack(kind, 200)

@@ -81,11 +81,11 @@ import Hornbeam
     }
 
     @Test("FRC-8 … FRC-12: inserts, deletes, moves and updates, unsaved ones too", arguments: Setting.contexts)
-    func changesAreTold(setting: Setting) throws {
+    func changesAreReported(setting: Setting) throws {
         let (context, employees) = try company(setting)
         let controller = try controller(context)
-        var told: [[String]] = []
-        controller.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        controller.onChange = { reported.append(words($0)) }
         try controller.performFetch()
         let new = Employee(context: context)
         (new.name, new.salary, new.department) = ("0", 1, employees[0].department)
@@ -98,7 +98,7 @@ import Hornbeam
         context.processPendingChanges()
         new.name = "9"
         context.processPendingChanges()
-        #expect(told == [
+        #expect(reported == [
             ["+0 0.0"], ["*1 0.1=0.1"], ["2 1.0>0.2"], ["section -1", "-4 1.0"], ["9 0.0>0.3"],
         ])
         try context.save()
@@ -109,13 +109,13 @@ import Hornbeam
     func relatedChangesCount(setting: Setting) throws {
         let (context, employees) = try company(setting)
         let controller = try controller(context, limit: 3)
-        var told: [[String]] = []
-        controller.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        controller.onChange = { reported.append(words($0)) }
         try controller.performFetch()
         #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2"])
         context.delete(employees[0])
         context.processPendingChanges()
-        #expect(told.last == ["-1 0.0", "+4 1.1"])
+        #expect(reported.last == ["-1 0.0", "+4 1.1"])
         employees[1].department?.name = "0"
         context.processPendingChanges()
         #expect(controller.sections.map(\.name) == ["0", "a"])
@@ -130,25 +130,25 @@ import Hornbeam
         let ids = employees.map(\.objectID)
         let list = stack.newContext()
         let empty = try FetchedResultsController(FetchRequest<Employee>().where("salary > 100").sorted(by: "salary"), in: list)
-        var told: [[String]] = []
-        empty.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        empty.onChange = { reported.append(words($0)) }
         try empty.performFetch()
         #expect(empty.fetchedObjects == [])
         employees[1].salary = 200
         try context.save()
         try list.mergeChanges()
-        #expect(told == [["section +0", "+2 0.0"]])
+        #expect(reported == [["section +0", "+2 0.0"]])
         var update = BatchUpdateRequest(Employee.self, predicate: try FetchPredicate(format: "name == '3'"))
         update.set(Employee.salary, to: 150)
         try context.execute(update)
         try list.mergeChanges()
-        #expect(told.last == ["+3 0.0"])
+        #expect(reported.last == ["+3 0.0"])
         employees[1].salary = 1
         try context.execute(BatchDeleteRequest(entityName: "Employee", objectIDs: [ids[2]]))
         try context.save()
         let then = try #require(stack.container.history.fetch(after: nil).get().dropLast(2).last)
         try list.mergeChanges()
-        #expect(told.last == ["section -0", "-2 0.1", "-3 0.0"])
+        #expect(reported.last == ["section -0", "-2 0.1", "-3 0.0"])
         #expect(empty.fetchedObjects == [])
         try list.setQueryGeneration(from: stack.container.persistentStoreCoordinator.queryGeneration(at: then.number))
         #expect(empty.fetchedObjects?.map(\.name) == ["3", "2"])
@@ -160,16 +160,16 @@ import Hornbeam
         let (context, employees) = try company(stack)
         let child = context.newChildContext()
         let list = try FetchedResultsController(FetchRequest<Employee>().where("salary > 20").sorted(by: "name"), in: child)
-        var told: [[String]] = []
-        list.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        list.onChange = { reported.append(words($0)) }
         try list.performFetch()
         employees[0].salary = 21
         try child.mergeChanges()
-        #expect(told == [["+1 0.0"]])
+        #expect(reported == [["+1 0.0"]])
         employees[2].salary = 0
         try context.save()
         try child.mergeChanges()
-        #expect(told.contains { $0.contains("-3 0.1") })
+        #expect(reported.contains { $0.contains("-3 0.1") })
         let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: employees[1].objectID).salary = 22
         try other.save()
@@ -183,14 +183,14 @@ import Hornbeam
         let (context, employees) = try company(setting)
         context.undoStack = UndoStack()
         let controller = try controller(context)
-        var told: [[String]] = []
-        controller.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        controller.onChange = { reported.append(words($0)) }
         try controller.performFetch()
         func step(_ expected: [String]..., change: () -> Void) {
-            told = []
+            reported = []
             change()
             context.processPendingChanges()
-            #expect(told == expected)
+            #expect(reported == expected)
         }
         step(["-1 0.0"]) { employees[0].salary = 0 }
         step(["+1 0.0"]) { employees[0].salary = 10 }
@@ -219,23 +219,23 @@ import Hornbeam
         let stack = try Company.stack(kind)
         let (context, employees) = try company(stack)
         let controller = try controller(context)
-        var told: [[String]] = []
-        controller.onChange = { told.append(words($0)) }
+        var reported: [[String]] = []
+        controller.onChange = { reported.append(words($0)) }
         try controller.performFetch()
         var update = BatchUpdateRequest(Employee.self, predicate: try FetchPredicate(format: "name == '3'"))
         update.set(Employee.salary, to: 0)
         try context.execute(update)
-        #expect(told == [["-3 0.1"]])
+        #expect(reported == [["-3 0.1"]])
         try context.execute(BatchDeleteRequest(Employee.self, predicate: FetchPredicate(format: "name == '4'")))
-        #expect(told.last == ["-4 1.1"])
+        #expect(reported.last == ["-4 1.1"])
         let other = stack.newOtherContext()
         try other.existingObject(Employee.self, with: employees[0].objectID).name = "7"
         try other.save()
-        #expect(told.count == 2)
+        #expect(reported.count == 2)
         try context.mergeChanges()
-        #expect(told.last == ["*7 0.0=0.0"])
+        #expect(reported.last == ["*7 0.0=0.0"])
         try context.execute(BatchInsertRequest(entityName: "Employee", objects: [["name": "5", "salary": 5]]))
-        #expect(told.last == ["section +0", "+5 0.0"])
+        #expect(reported.last == ["section +0", "+5 0.0"])
     }
 
     @Test("FRC-10, FRC-17, MRG-1: results show properties that both sides changed as the merge policy decides",

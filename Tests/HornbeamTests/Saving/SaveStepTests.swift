@@ -157,8 +157,8 @@ import Testing
         #expect(try stack.newContext().existingObject(Employee.self, with: id).salary == 2)
     }
 
-    @Test("SAV-2: rules and inverses are settled before anything is written", arguments: StoreKind.allCases)
-    func settledBeforeWriting(kind: StoreKind) throws {
+    @Test("SAV-2: rules and inverses are applied before anything is written", arguments: StoreKind.allCases)
+    func rulesAreAppliedBeforeWriting(kind: StoreKind) throws {
         let stack = try Company.stack(kind, employees: .cascade)
         let context = stack.newContext()
         let (ada, department, project) = (context.employee("ada"), context.department("d"), context.project("p"))
@@ -175,7 +175,7 @@ import Testing
         #expect(new.managedObjectContext == nil && !context.hasChanges)
     }
 
-    @Test("DEL-5: no action leaves a reference to nothing, which reads as no object that can be told from one",
+    @Test("DEL-5: no action leaves a dangling reference, which the program can detect",
           arguments: StoreKind.allCases)
     func danglingReferences(kind: StoreKind) throws {
         let model = try ManagedObjectModel {

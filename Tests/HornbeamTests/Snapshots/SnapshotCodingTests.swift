@@ -2,6 +2,10 @@ import Foundation
 import Hornbeam
 import Testing
 
+@Entity final class ChapterBook: ManagedObject {
+    @Attribute(default: Chapter.number(1)) var chapter: Chapter
+}
+
 /// Snapshots as JSON and property lists.
 @Suite struct SnapshotCodingTests {
     private func book(_ context: ManagedObjectContext) throws -> MacroBook {
@@ -63,6 +67,15 @@ import Testing
             #expect(text.contains(old))
             #expect(throws: DecodingError.self, "\(new)") { try decode(text.replacing(old, with: new)) }
         }
+    }
+
+    @Test("null for a type without an empty value is an error")
+    func nullWithoutAnEmptyValue() throws {
+        let context = try Stack(.inMemory, ManagedObjectModel(for: ChapterBook.self), [ChapterBook.self]).newContext()
+        let text = String(decoding: try JSONEncoder().encode(ChapterBook(context: context).snapshot), as: UTF8.self)
+        let broken = text.replacing(#"{"number":{"_0":1}}"#, with: "null")
+        #expect(broken != text)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChapterBook.Snapshot.self, from: Data(broken.utf8)) }
     }
 
     @Test("an object of a subclass is encoded with all its values, and decoded with them where the decoder knows the subclass",

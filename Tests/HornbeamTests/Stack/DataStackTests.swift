@@ -197,7 +197,7 @@ import Testing
         #expect(try again.mainContext.count(ShelfBook.self) == 0)
     }
 
-    @Test("STK-6: a stack is handed to every type with the one property; several stacks stand side by side", arguments: StoreKind.allCases)
+    @Test("STK-6: types with the property receive a stack; several stacks can exist at the same time", arguments: StoreKind.allCases)
     @MainActor func sideBySide(kind: StoreKind) throws {
         let controllers = try [Controller(), Controller()].map { controller in
             controller.dataStack = try Shelves.dataStack(kind)

@@ -41,6 +41,170 @@ import Testing
         #expect(try context.fetch(stores.authors()).map { try $0.value(forKey: "name") } == [.string("renamed"), .string("a0"), .string("a2"), .string("a3")])
     }
 
+    @Test("CST-3: members whose rows were cached as a table are found when the relationship is read, in each context")
+    func membersOfTables() throws {
+        let store = try storeWithBooks(20)
+        let container = try stores.container(store)
+        let (first, second) = (container.newContext(), container.newContext())
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        #expect(try first.fetch(books).count == 20)
+        for context in [first, second] {
+            for author in try context.fetch(stores.authors()) {
+                let titles = try author.objectIDs(forRelationshipNamed: "works").map { try context.existingObject(with: $0).value(forKey: "title") }
+                let number = try author.value(forKey: "born") == 1900 ? 0 : 1
+                #expect(Set(titles) == Set((0 ..< 20).filter { $0 % 2 == number }.map { PropertyValue.string("b\($0)") }))
+            }
+        }
+        // A condition over the relationship, which is decided here.
+        #expect(try stores.births(second.fetch(stores.authors("ANY works.title MATCHES 'b1[13]'"))) == [1901])
+    }
+
+    @Test("CST-3: rows that were cached as a table are changed and deleted, by this process and by another one")
+    func changesOfTables() throws {
+        let store = try storeWithBooks(20)
+        let container = try stores.container(store)
+        let context = container.newContext()
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        let found = try context.fetch(books)
+        let authors = try context.fetch(stores.authors())
+        try found[0].setValue(authors[1], forKey: "author")
+        try found[1].setValue("renamed", forKey: "title")
+        context.delete(found[2])
+        try context.save()
+        let process = try stores.container(AnsweringStore(sharing: store)).newContext()
+        let theirs = try process.fetch(books)
+        #expect(theirs.count == 19)
+        try theirs[0].setValue(process.fetch(stores.authors()).first, forKey: "author")
+        process.delete(theirs[3])
+        try process.save()
+        for other in [context, container.newContext()] {
+            #expect(try other.fetch(books).map { try $0.value(forKey: "title") } == theirs.indices.filter { $0 != 3 }.map { try theirs[$0].value(forKey: "title") })
+            let counts = try other.fetch(stores.authors()).map { try $0.objectIDs(forRelationshipNamed: "works").count }
+            let expected = try process.fetch(stores.authors()).map { try $0.objectIDs(forRelationshipNamed: "works").count }
+            #expect(counts == expected && counts.reduce(0, +) == 18)
+        }
+    }
+
+    @Test("CST-3, MOD-8: a unique value of a row that was cached as a table is a conflict that names its object")
+    func uniqueValuesOfTables() throws {
+        let store = try stores.storeWithAuthors(4, answersTables: true)
+        let context = try stores.container(store).newContext()
+        let found = try context.fetch(stores.authors())
+        let new = try context.insert(entityNamed: "Author")
+        try new.setValue("a2", forKey: "name")
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .constraintConflict)
+        #expect(error?.constraintConflicts.first?.storedID == found[2].objectID)
+        // The value is free when its object has another one.
+        try found[2].setValue("other", forKey: "name")
+        try context.save()
+        #expect(try stores.container(AnsweringStore(sharing: store)).newContext().fetch(stores.authors("name == 'a2'")).count == 1)
+        // Objects exchange their values.
+        try found[0].setValue("a1", forKey: "name")
+        try found[1].setValue("a0", forKey: "name")
+        try context.save()
+        #expect(try context.fetch(stores.authors("name == 'a1'")) == [found[0]])
+    }
+
+    @Test("CST-3: a fetch that is decided here leaves out a deleted object whose row was cached as a table, in each order", arguments: ["name", "born"])
+    func deletedRowsOfTables(order: String) throws {
+        let store = try stores.storeWithAuthors(10, answersTables: true)
+        let context = try stores.container(store).newContext()
+        #expect(try context.fetch(stores.authors()).count == 10)
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        other.delete(try #require(other.fetch(stores.authors("born == 1905")).first))
+        try other.save()
+        // The costs of a scan and of a path over the unique names depend on the order.
+        var request = try stores.authors("name >= 'a' AND works.@count < 5")
+        request.sortDescriptors = [FetchSort(order)]
+        #expect(try stores.births(context.fetch(request)) == (1900 ..< 1910 as Range<Int64>).filter { $0 != 1905 }.map { .int($0) })
+    }
+
+    @Test("CST-3: a fetch that is decided here reads no members that another process deleted", arguments: [false, true])
+    func deletedMembers(readsRelationships: Bool) throws {
+        let store = try storeWithBooks(4)
+        let context = try stores.container(store).newContext()
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        #expect(try context.fetch(books).count == 4)
+        if readsRelationships {
+            for author in try context.fetch(stores.authors()) { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 2) }
+        }
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        other.delete(try #require(other.fetch(books).dropFirst().first))
+        try other.save()
+        #expect(try stores.births(context.fetch(stores.authors("ANY works.title MATCHES 'b1'"))) == [])
+        #expect(try stores.births(context.fetch(stores.authors("ANY works.title MATCHES 'b[13]'"))) == [1901])
+        #expect(try stores.births(context.fetch(stores.authors("works.@count == 1"))) == [1901])
+        var counts = FetchRequest<[String: PropertyValue]>(entityName: "Author", sortedBy: [FetchSort("born")])
+        counts.propertiesToFetch = try [.expression("n", "SUBQUERY(works, $w, $w.title == 'b1').@count")]
+        #expect(try context.fetch(counts) == [["n": 0], ["n": 0]])
+    }
+
+    @Test("CST-3, BAT-2: a batch update that is executed here reads no members that another process deleted")
+    func deletedMembersInBatches() throws {
+        let store = try storeWithBooks(4)
+        let context = try stores.container(store).newContext()
+        for author in try context.fetch(stores.authors()) { #expect(try author.objectIDs(forRelationshipNamed: "works").count == 2) }
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        other.delete(try #require(other.fetch(FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])).dropFirst().first))
+        try other.save()
+        var update = BatchUpdateRequest(entityName: "Author")
+        update.propertiesToUpdate["born"] = try FetchExpression(format: "works.@count")
+        try context.execute(update)
+        #expect(try stores.births(context.fetch(stores.authors())) == [1, 2])
+    }
+
+    @Test("CST-3: a relationship is read again if rows of an answer were cached as a table and the others were refused")
+    func refusedRowsBesideTables() throws {
+        let store = try storeWithBooks(2)
+        let container = try stores.container(store)
+        let context = container.newContext()
+        let author = try #require(context.fetch(stores.authors("born == 1900")).first)
+        #expect(try author.objectIDs(forRelationshipNamed: "works").count == 1)
+        let other = try stores.container(AnsweringStore(sharing: store)).newContext()
+        let book = try other.insert(entityNamed: "Book")
+        try book.setValue("new", forKey: "title")
+        try book.setValue(other.fetch(stores.authors("born == 1900")).first, forKey: "author")
+        try other.save()
+        // A row with a key that no object has. It has members, so it is not part of the table.
+        store.database.change { content in
+            content.rows[0] = CustomStoreRow(CustomStoreKey("Book", 0), values: ["title": "bad"], members: ["tags": [CustomStoreKey("Tag", 1000)]])
+        }
+        let books = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        #expect(hornbeamError { _ = try context.fetch(books) }?.code == .storeOperationFailed)
+        store.database.change { $0.rows[0] = nil }
+        let same = try container.newContext().existingObject(with: author.objectID)
+        #expect(try same.objectIDs(forRelationshipNamed: "works").contains(book.objectID))
+        #expect(try author.objectIDs(forRelationshipNamed: "works").contains(book.objectID))
+    }
+
+    @Test("CST-3, MOC-18: objects of a released context read the rows and members that are loaded later")
+    func objectsWithoutContext() throws {
+        let store = try storeWithBooks(20)
+        let container = try stores.container(store)
+        let books = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")]))
+        let complete = try FetchPredicate(format: "author.works.@count == 10 AND SUBQUERY(author.works, $w, $w.author == author).@count == 10")
+        for round in 0 ..< 3 {
+            for book in books { #expect(try complete.evaluate(with: book), "round \(round)") }
+            // Other rows make snapshots of the cache.
+            _ = try container.newContext().fetch(stores.authors("born == \(1900 + round)"))
+        }
+    }
+
+    /// A store with two authors, whose rows have members, and books of both in turn, whose rows are in tables.
+    private func storeWithBooks(_ count: Int) throws -> AnsweringStore {
+        let store = try stores.storeWithAuthors(2, answersTables: true)
+        let context = try stores.container(store).newContext()
+        let authors = try context.fetch(stores.authors())
+        for number in 0 ..< count {
+            let book = try context.insert(entityNamed: "Book")
+            try book.setValue(.string("b\(number)"), forKey: "title")
+            try book.setValue(authors[number % 2], forKey: "author")
+        }
+        try context.save()
+        return AnsweringStore(sharing: store)
+    }
+
     @Test("CST-3: a relationship that another context has read is complete in each context")
     func membersInSeveralContexts() throws {
         let store = try stores.storeWithAuthors(1)

@@ -63,7 +63,7 @@ import Testing
         var saved = 0
     }
 
-    /// Calls the body again and again until the resets have ended. A reset may close the store under it.
+    /// Calls the body repeatedly until the resets have ended. A reset may close the store under it.
     private static func repeated(_ findings: borrowing Guarded<Findings>, _ body: (Int) async throws -> Void) async throws {
         var number = 0
         while !findings.withLock({ $0.hasEnded }) {

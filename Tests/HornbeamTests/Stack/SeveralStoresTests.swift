@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test("PSC-2, FET-17: affectedStores limits a fetch to the named stores", arguments: kinds)
-    func affectedStoresAreAsked(kinds: (StoreKind, StoreKind)) throws {
+    func onlyAffectedStoresAreRead(kinds: (StoreKind, StoreKind)) throws {
         let pair = try pair(kinds)
         let context = pair.container.newContext()
         for number in 0 ..< 10 { try context.assign(context.employee("e\(number)", salary: number), to: pair.stores[number % 2]) }
@@ -186,6 +186,21 @@ import Testing
         try coordinator.remove(pair.stores[1])
         #expect(coordinator.managedObjectID(forURIRepresentation: employees[1].objectID.uriRepresentation()) == nil)
         #expect(coordinator.persistentStore(for: employees[1].objectID) == nil)
+    }
+
+    @Test("PSC-12: a URI whose number has the slot of another store names no object, and the object of that store stays in its context", arguments: kinds)
+    func uriWithTheSlotOfAnotherStore(kinds: (StoreKind, StoreKind)) throws {
+        let pair = try pair(kinds)
+        let context = pair.container.newContext()
+        let (left, right) = (context.employee("left"), context.employee("right"))
+        try context.assign(right, to: pair.stores[1])
+        try context.save()
+        let number = try #require(UInt64(right.objectID.uriRepresentation().lastPathComponent.dropFirst()))
+        let text = left.objectID.uriRepresentation().deletingLastPathComponent().appending(path: "p\(1 << 48 | number)").absoluteString
+        #expect(pair.container.persistentStoreCoordinator.managedObjectID(for: text) == nil)
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        #expect(hornbeamError { _ = try context.existingObject(with: id) }?.code == .objectNotFound)
+        #expect(context.registeredObject(for: right.objectID) === right)
     }
 
     @Test("PSC-3: objects of a removed store leave their contexts and keep their last known values; the store can be added again", arguments: kinds)

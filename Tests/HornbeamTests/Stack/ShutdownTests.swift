@@ -53,7 +53,7 @@ import Testing
         #expect(try books(at: url) == [1, 2])
     }
 
-    @Test("STK-7: a process that is asked to end saves both contexts, and ends by the signal", arguments: [SIGTERM, SIGINT])
+    @Test("STK-7: a process that receives a signal to end saves both contexts, and ends by the signal", arguments: [SIGTERM, SIGINT])
     func signalSaves(number: Int32) async throws {
         let url = Self.url()
         await #expect(processExitsWith: .signal(number)) { [path = url.path as String, number = number as Int32] in

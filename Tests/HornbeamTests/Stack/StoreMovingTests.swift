@@ -100,6 +100,21 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: description.url.path))
     }
 
+    @Test("PSC-15, PSC-16: a file, and a folder with other files, are neither destroyed nor replaced", arguments: [true, false])
+    func pathsOfOtherFiles(isFolder: Bool) throws {
+        let source = try Stack.freshDescription(.onDisk)
+        let existing = try container(source)
+        try existing.close()
+        let description = try Stack.freshDescription(.onDisk)
+        let note = isFolder ? description.url.appending(path: "note.txt") : description.url
+        try FileManager.default.createDirectory(at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("kept".utf8).write(to: note)
+        let coordinator = existing.persistentStoreCoordinator
+        #expect(hornbeamError { try coordinator.destroyPersistentStore(description) }?.code == .notAStore)
+        #expect(hornbeamError { try coordinator.replacePersistentStore(description, with: source) }?.code == .notAStore)
+        #expect(try Data(contentsOf: note) == Data("kept".utf8))
+    }
+
     @Test("PSC-16: a destroyed store is empty when it is added again, although a context still reads the former one", arguments: StoreKind.allCases)
     func destroyingBesideReaders(kind: StoreKind) throws {
         let description = try Stack.freshDescription(kind)

@@ -157,7 +157,7 @@ struct StoreUpkeepTests {
         try older.close()
     }
 
-    @Test("a state beyond its age limit fails whoever reads on, not whoever saves")
+    @Test("readers of a snapshot beyond its age limit get an error, and saves do not")
     func snapshotAges() throws {
         let stack = try Stack(.onDisk, Self.model)
         try fill(stack.container, 20)

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("commits that all contexts have merged are released") func whatAllHaveTakenInIsLetGo() {
+    @Test("commits that all contexts have merged are released") func mergedCommitsAreReleased() {
         var log = ChangeLog(limit: 1000)
         for number in 0..<100 as Range<UInt64> {
             var change = StoreChange()

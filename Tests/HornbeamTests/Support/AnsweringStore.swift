@@ -49,7 +49,7 @@ final class AnsweringStore: QueryingStore {
         self.answersTables = answersTables
     }
 
-    /// The same database, used by another process.
+    /// A store of another process on the same database.
     convenience init(sharing other: AnsweringStore, announces: Bool = false) {
         self.init(other.database, announces: announces, answersTables: other.answersTables)
     }

@@ -86,7 +86,7 @@ final class ServerStore: CustomStore {
 
     init(fault: Fault = .none) { self.fault = fault }
 
-    /// The same server, used by another process.
+    /// A server with a copy of the rows of another one, for another process.
     init(copying other: ServerStore) {
         fault = other.fault
         let rows = other.state.withLock { $0.rows }

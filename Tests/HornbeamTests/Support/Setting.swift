@@ -90,7 +90,7 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     }
 
     /// Saves the objects that the test has made so far, and makes unrelated changes, if the setting says so.
-    func settle(_ context: ManagedObjectContext) throws {
+    func prepare(_ context: ManagedObjectContext) throws {
         if isSaved { try context.saveToStore() }
         if isBusy { context.department("unrelated").budget = 1 }
     }

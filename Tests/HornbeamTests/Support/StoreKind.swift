@@ -69,7 +69,7 @@ struct Stack {
         }
     }
 
-    /// The same store, closed and opened again.
+    /// Closes the store and opens it again.
     func reopened() throws -> PersistentContainer {
         try container.close()
         return try Self.open(description, model, classes)

@@ -114,6 +114,19 @@ import Testing
         #expect(!stack.canRedo)
     }
 
+    @Test("the name of a group without changes is not that of the next step", arguments: StoreKind.allCases)
+    func emptyGroups(kind: StoreKind) throws {
+        let (_, context) = try context(kind)
+        let stack = try #require(context.undoStack)
+        let ada = context.employee("ada")
+        context.processPendingChanges()
+        stack.group("Raise") {}
+        ada.salary = 1
+        #expect(stack.undoActionName == nil)
+        context.processPendingChanges()
+        #expect(stack.undoCount == 2 && stack.undoActionName == nil)
+    }
+
     @Test("UND-3, UND-4: saving keeps the steps, rollback and reset drop them, and no other context has them", arguments: Setting.saved)
     func saveKeepsSteps(setting: Setting) throws {
         let (stack, context) = try context(setting)

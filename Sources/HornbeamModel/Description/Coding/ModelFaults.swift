@@ -65,17 +65,25 @@ struct ModelFaults {
     /// Converts a path of the reduced document into the path of the same part in the original document.
     private func originalPath(_ place: [any CodingKey]) -> [String] {
         var path: [String] = []
+        var part = document
         for key in place {
-            guard var left = key.intValue else {
+            // The key of a dictionary has an integer value too if it is the text of a number.
+            if let members = part as? [String: Any] {
                 path.append(key.stringValue)
+                part = members[key.stringValue]
+                continue
+            }
+            guard let list = part as? [Any], var left = key.intValue else {
+                path.append(key.intValue.map { "\($0)" } ?? key.stringValue)
                 continue
             }
             var index = 0
-            while omitted.contains(path + ["\(index)"]) || left > 0 {
+            while index < list.count, omitted.contains(path + ["\(index)"]) || left > 0 {
                 if !omitted.contains(path + ["\(index)"]) { left -= 1 }
                 index += 1
             }
             path.append("\(index)")
+            part = index < list.count ? list[index] : nil
         }
         return path
     }

@@ -20,7 +20,7 @@ package struct NumberTest: Sendable {
         self.init(term.comparator, term.value) { value in
             switch value {
             case .int, .double: value
-            // A large decimal with a fraction lies between two integers that are equal as doubles.
+            // A large decimal with a fraction is between two integers that are equal as doubles.
             case .decimal(let number): value.intValue != nil || abs(number) < 0x1p50 ? value : nil
             default: nil
             }

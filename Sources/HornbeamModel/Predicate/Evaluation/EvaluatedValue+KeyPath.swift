@@ -94,7 +94,8 @@ extension PropertyValue {
         switch self {
         case .bool(let truth): truth ? "1" : "0"
         case .double(let number): Int64(exactly: number).map(String.init) ?? "\(number)"
-        case .date(let date): date.description
+        // Foundation ends the process for a date that is no number, and describes other dates beyond its calendar with these words.
+        case .date(let date): date.timeIntervalSinceReferenceDate.isNaN ? "<description unavailable>" : date.description
         case .data(let bytes): (bytes as NSData).description
         default: description
         }

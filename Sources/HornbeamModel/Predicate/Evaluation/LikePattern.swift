@@ -84,7 +84,4 @@ struct LikePattern: Sendable {
         while next < text.count, unsafe text[next] & 0xC0 == 0x80 { next += 1 }
         return next
     }
-
-    /// The common prefix of all matching texts. The planner uses it as a key range.
-    var literalPrefix: [UInt8] { tokens.prefix { $0 < 256 }.map { UInt8($0) } }
 }

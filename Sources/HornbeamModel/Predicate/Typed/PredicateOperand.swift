@@ -23,7 +23,7 @@ public struct PredicateSide: Hashable, Sendable {
         self.modifier = modifier
     }
 
-    /// The same side with more steps at the end of its key path.
+    /// The side's expression with more steps at the end of its key path.
     package func appending(_ steps: [FetchExpression.Step]) -> FetchExpression.Node {
         guard case .keyPath(let root, let first) = node else { return .keyPath(node, steps) }
         return .keyPath(root, first + steps)

@@ -15,15 +15,6 @@ extension FetchPredicate {
         var validator = PredicateValidator(subject, entity: entity, readsStore: readsStore)
         try validator.check(node)
     }
-
-    /// The entities whose properties the predicate reads. Changes of objects of other
-    /// entities do not change its result.
-    /// - Throws: `HornbeamError` with code `predicateInvalid`, like `validated(for:)`.
-    package func entitiesRead(from entity: EntityDescription) throws -> Set<EntityDescription> {
-        var validator = PredicateValidator(entity: entity, readsStore: false)
-        try validator.check(node)
-        return validator.reached
-    }
 }
 
 extension FetchExpression {

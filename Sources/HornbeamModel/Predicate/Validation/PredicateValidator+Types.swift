@@ -102,7 +102,6 @@ extension PredicateValidator {
     }
 
     private mutating func type(of key: String, of owner: EntityDescription) throws -> ExpressionType {
-        reached.insert(owner)
         if let property = owner.propertiesByName[key] {
             guard !property.isTransient || !readsStore else {
                 throw invalid("“\(owner.name).\(key)” is transient, so no store contains its values; filter the fetched objects instead.", key: key)

@@ -11,10 +11,8 @@ struct PredicateValidator {
     /// True for predicates of fetches, which cannot read transient properties.
     let readsStore: Bool
     var variables: [String: ExpressionType] = [:]
-    /// The entities whose properties the predicate reads.
-    var reached: Set<EntityDescription> = []
 
-    init(_ subject: String = "The predicate", entity: EntityDescription, readsStore: Bool) {
+    init(_ subject: String, entity: EntityDescription, readsStore: Bool) {
         self.subject = subject
         root = .object(entity)
         owner = "the entity “\(entity.name)”"

@@ -73,7 +73,7 @@ final class FetchExecution {
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        try snapshot.view(table).forEachLeaf(from: window.first, fetching: filter.leafColumns) { (leaf) throws(EngineError) -> Bool in
+        try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns) { (leaf) throws(EngineError) -> Bool in
             rows += leaf.count
             leaves += 1
             selection.reset(all: leaf.count)

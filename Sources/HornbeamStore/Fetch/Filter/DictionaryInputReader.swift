@@ -173,7 +173,7 @@ final class DictionaryInputReader {
     ///
     /// - Parameters:
     ///   - keys: The keys of the rows, ascending.
-    ///   - expected: The number of rows for which the caller will compute values in all, if it knows.
+    ///   - expected: The number of rows for which the caller will compute values in total, if it is known.
     ///   - forEachRow: Passes each row to its argument.
     func prepare(
         _ keys: [UInt64], expecting expected: Int, _ programs: ColumnPrograms,

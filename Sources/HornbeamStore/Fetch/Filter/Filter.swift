@@ -104,7 +104,7 @@ struct TextTest: Sendable {
     let column: Int
     let test: StringTest
     let nullResult: Bool
-    /// The same test on the bytes of the leaf, for operators that do not fold text. It avoids a call for each row.
+    /// `test` on the bytes of the leaf, for operators that do not fold text. It avoids a call for each row.
     var pattern: BytePattern?
 
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {

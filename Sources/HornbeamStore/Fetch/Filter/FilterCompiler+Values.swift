@@ -79,15 +79,21 @@ extension FilterCompiler {
         var bytes: [UInt8] = []
         switch (column.type, term.value) {
         case (.decimal, .int(let number)): DecimalCode.append(Decimal(number), to: &bytes)
-        case (.decimal, .decimal(let number)): DecimalCode.append(number, to: &bytes)
+        case (.decimal, .decimal(let number)):
+            if number.isNaN { return nil }
+            DecimalCode.append(number, to: &bytes)
         case (.uuid, .uuid(let uuid)): unsafe withUnsafeBytes(of: uuid.uuid) { unsafe bytes.append(contentsOf: $0) }
         case (.data, .data(let data)): bytes.append(contentsOf: data)
         default: return nil
         }
-        return .bytes(
-            BytesTest(
-                column: column.column, isUUID: column.type == .uuid, constant: bytes, comparator: term.comparator,
-                nullResult: nullResult))
+        func test(_ comparator: FetchPredicate.Comparator, _ bytes: [UInt8]) -> Filter {
+            .bytes(
+                BytesTest(
+                    column: column.column, isUUID: column.type == .uuid, constant: bytes, comparator: comparator, nullResult: nullResult))
+        }
+        guard column.type == .decimal, [.lessThan, .lessThanOrEqual].contains(term.comparator) else { return test(term.comparator, bytes) }
+        // The bytes of NaN are less than those of all numbers.
+        return .and([test(.greaterThan, DecimalCode.notANumber), test(term.comparator, bytes)])
     }
 
     private func compileReference(_ term: Term, _ column: StoredColumn, _ nullResult: Bool) -> Filter? {

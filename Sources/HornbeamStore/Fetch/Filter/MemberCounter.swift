@@ -39,7 +39,7 @@ final class MemberCounter {
 
     /// Counts the members for ascending owners.
     ///
-    /// - Parameter expected: The number of owners for which the caller will ask in all, if it knows.
+    /// - Parameter expected: The number of owners that the caller will count in total, if it is known.
     func fill(_ owners: [UInt64], expecting expected: Int, _ context: FilterContext) throws(EngineError) {
         self.owners = owners
         next = 0
@@ -63,7 +63,7 @@ final class MemberCounter {
     }
 
     private func matching(_ filters: [Filter?], _ expected: Int, _ context: FilterContext) throws(EngineError) -> [Int64] {
-        if tally == nil, let inverse = link.mirroredToOne, context.canReadAllRelatedRows(filters, for: expected) {
+        if tally == nil, let inverse = context.mirroredToOne(link), context.canReadAllRelatedRows(filters, for: expected) {
             tally = try context.tally(filters, by: inverse)
         }
         var counts: [Int64] = []
@@ -72,7 +72,7 @@ final class MemberCounter {
         return counts
     }
 
-    /// The numbers of entries in the members index, by one walk if few other owners lie between the rows.
+    /// The numbers of entries in the members index, by one walk if few other owners are between the rows.
     private func entries(_ context: FilterContext) throws(EngineError) -> [Int64] {
         var counts = [Int64](repeating: 0, count: owners.count)
         guard let first = owners.first, let last = owners.last else { return counts }

@@ -168,7 +168,7 @@ final class MembersTest: Sendable {
     private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
         let this = ObjectIdentifier(self)
         if let known = context.memberCounts[this] { return known }
-        guard let filters, let inverse = link.mirroredToOne else { return nil }
+        guard let filters, let inverse = context.mirroredToOne(link) else { return nil }
         if case .containing = condition { return nil }
         guard context.readsAllRelatedRows(of: this, filters, from: table) else { return nil }
         var passing = true
@@ -198,12 +198,11 @@ final class MembersTest: Sendable {
     }
 }
 
-extension LinkIndex {
-    /// The to-one that is the inverse; nil when members do not store their owner.
-    var mirroredToOne: PropertyDescription? { kind == .mirror ? relationship.inverse : nil }
-}
-
 extension FilterContext {
+    /// The to-one by whose values members can be found; nil when members do not store their owner. Also nil in the cache of a querying store: a row without
+    /// entries can refer to an owner that it has no longer.
+    func mirroredToOne(_ link: LinkIndex) -> PropertyDescription? { link.kind == .mirror && schema.findsByIndexes ? link.relationship.inverse : nil }
+
     /// True if a test through a relationship reads all related rows instead of looking up those of each leaf.
     func readsAllRelatedRows(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
         leavesSeen[test, default: 0] += 1

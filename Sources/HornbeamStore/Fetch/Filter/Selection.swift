@@ -43,10 +43,6 @@ struct Selection {
 
     mutating func insert(_ slot: Int) { words[slot / 64] |= 1 << UInt64(slot % 64) }
 
-    mutating func formIntersection(_ other: Selection) {
-        for word in words.indices { words[word] &= other.words[word] }
-    }
-
     mutating func formUnion(_ other: Selection) {
         for word in words.indices { words[word] |= other.words[word] }
     }

@@ -11,9 +11,9 @@ extension AccessPlanner {
         let terms = terms
         for (position, term) in terms {
             if let choice = try keysChoice(position, term) { choices.append(choice) }
-            if let choice = try membersChoice(position, term) { choices.append(choice) }
+            if schema.findsByIndexes, let choice = try membersChoice(position, term) { choices.append(choice) }
         }
-        for index in schema.indexes where entity.isKind(of: index.entity) {
+        for index in schema.indexes where schema.findsByIndexes && entity.isKind(of: index.entity) {
             if let choice = try indexChoice(index, terms) { choices.append(choice) }
         }
         return choices

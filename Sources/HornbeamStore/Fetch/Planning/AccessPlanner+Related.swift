@@ -13,7 +13,7 @@ extension AccessPlanner {
     private static let depthMax = 3
 
     func relatedAlternatives(cheaperThan limit: Int) throws(EngineError) -> [AccessChoice] {
-        guard depth < Self.depthMax else { return [] }
+        guard schema.findsByIndexes, depth < Self.depthMax else { return [] }
         var choices: [AccessChoice] = []
         for (position, term) in terms {
             if let choice = try containingChoice(position, term) { choices.append(choice) }

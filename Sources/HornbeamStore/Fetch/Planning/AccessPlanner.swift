@@ -41,7 +41,7 @@ struct AccessPlanner {
 
     // MARK: The choice
 
-    /// - Parameter filters: Called only when a scan must be compared with a plan that is not cheap.
+    /// - Parameter filters: Called only if no plan over an index costs at most `cheap`, so that a scan must be compared.
     func choose(scanning filters: () -> [Filter?]) throws(EngineError) -> AccessChoice {
         let own = try ownAlternatives()
         if let cheapest = own.min(by: { cost($0) < cost($1) }), cost(cheapest) <= min(Self.cheap, rowTotal) { return cheapest }

@@ -92,9 +92,10 @@ struct IndexBounds {
         return term.options == element.collation.options
     }
 
-    /// The type byte and content of a value that compares by its bytes, ascending; nil when the value has another type or is too long.
+    /// The type byte and content of a value that compares by its bytes, ascending; nil when the value has another type, is too long, or is NaN.
     private func component(_ value: PropertyValue) -> [UInt8]? {
         let coerced: PropertyValue
+        if case .decimal(let number) = value, number.isNaN { return nil }
         switch (element.type, value) {
         case (.string, .string), (.uri, .uri), (.data, .data), (.uuid, .uuid), (.decimal, .decimal), (.bool, .bool):
             coerced = value
@@ -190,9 +191,11 @@ struct IndexBounds {
                 return (Bound(bytes: low, isInclusive: true), Bound(bytes: high, isInclusive: true))
             }
             guard let bytes = component(term.value) else { return nil }
+            // NaN has no order.
+            let least = element.type == .decimal ? Bound(bytes: number(.decimal(.nan)), isInclusive: false) : open
             switch term.comparator {
-            case .lessThan: return (open, Bound(bytes: bytes, isInclusive: false))
-            case .lessThanOrEqual: return (open, Bound(bytes: bytes, isInclusive: true))
+            case .lessThan: return (least, Bound(bytes: bytes, isInclusive: false))
+            case .lessThanOrEqual: return (least, Bound(bytes: bytes, isInclusive: true))
             case .greaterThan: return (Bound(bytes: bytes, isInclusive: false), open)
             case .greaterThanOrEqual: return (Bound(bytes: bytes, isInclusive: true), open)
             default: return nil

@@ -66,7 +66,7 @@ private final class Tag: ManagedObject {
             == "TERNARY(when != nil, when, CAST(5.000000, \"NSDate\")) < CAST(5.000000, \"NSDate\")")
     }
 
-    @Test func whatReadsNoPropertyOrSeveralIsNamed() throws {
+    @Test func membersThatReadNoPropertyOrSeveralAreNamed() throws {
         let several = #expect(throws: HornbeamError.self) { try format(#Predicate { $0.title == "x" }) }
         #expect(several?.message == """
             The #Predicate uses a member of Event that reads several properties (name, note), which a store cannot evaluate. \

@@ -8,16 +8,16 @@ extension StoreStack {
     /// applied in memory.
     ///
     /// - Throws: The error of a store that cannot apply its prepared part.
-    package func settle() throws {
-        if try isSettled() { return try refreshReaders() }
+    package func completeInterruptedSaves() throws {
+        if try isComplete() { return try refreshReaders() }
         // With the turns of all stores, no other process is in a two-phase commit over them.
         // Threads that complete one save follow each other: a part is applied once.
-        try Store.withTurns(of: stores) { try TwoPhaseCommit.settling.withLock { _ in try settleWithTurns() } }
+        try Store.withTurns(of: stores) { try TwoPhaseCommit.completion.withLock { _ in try completeWithTurns() } }
         try refreshReaders()
     }
 
     /// True if no store has a prepared part or a commit record that needs work.
-    private func isSettled() throws -> Bool {
+    private func isComplete() throws -> Bool {
         try EngineError.translated { () throws(EngineError) in
             for part in parts {
                 guard let store = part?.store, !store.isReadOnly else { continue }
@@ -35,7 +35,7 @@ extension StoreStack {
         if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
-    private func settleWithTurns() throws {
+    private func completeWithTurns() throws {
         for part in parts {
             guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
             guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
@@ -113,7 +113,7 @@ extension StoreStack {
             guard isDurable else { return .dropped }
         }
         guard stores.allSatisfy({ $0 != nil }) else { return .unknown }
-        if stores.contains(where: { $0?.joint.prepared != nil }) { try settle() }
+        if stores.contains(where: { $0?.joint.prepared != nil }) { try completeInterruptedSaves() }
         return .kept
     }
 }

@@ -4,8 +4,8 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// A `meta` that the cache shows and the disk never got: nothing is removed or overwritten on the strength of it.
-@Suite struct DoubtfulMetaTests {
+/// A `meta` that is in the cache of the operating system but not on the disk: no file is removed or overwritten because of it.
+@Suite struct UnsyncedMetaTests {
     /// Opens and closes a new store, commits to it, and closes it while no sync of `meta` succeeds.
     private func closeWithoutMeta(_ oracle: EngineOracle, keepsNew: Bool, commits: UInt64) throws -> SimulatedDisk {
         let disk = SimulatedDisk()
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test("a store whose close could not sync meta, opened and closed again, survives a power failure", arguments: [true, false])
-    func theLogOutlivesADoubtfulMeta(keepsNew: Bool) throws {
+    func theLogSurvivesAnUnsyncedMeta(keepsNew: Bool) throws {
         let oracle = EngineOracle(transactions: 10)
         let disk = try closeWithoutMeta(oracle, keepsNew: keepsNew, commits: 5)
         let start = disk.operationCount
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test("commits after a close that could not sync meta survive a power failure", arguments: [true, false])
-    func commitsAfterADoubtfulMeta(keepsNew: Bool) throws {
+    func commitsAfterAnUnsyncedMetaSurvive(keepsNew: Bool) throws {
         let oracle = EngineOracle(transactions: 12)
         let disk = try closeWithoutMeta(oracle, keepsNew: keepsNew, commits: 5)
         let start = disk.operationCount

@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamEngine
 
 /// Readers and backups beside a writer use its durable LSN hint. If they cannot read it, they throw.
-@Suite struct DurableNoteTests {
+@Suite struct LostHintTests {
     private static let path = "s.hornbeam"
     private let disk = MemoryFileSystem()
 
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test("without the hint a reader throws and shows no older version, and the writer's own backup is complete", arguments: Loss.allCases)
-    func aLostNoteIsNotGuessed(_ loss: Loss) throws {
+    func aLostHintIsAnError(_ loss: Loss) throws {
         let writer = try makeWriter(commits: 5)
         let reader = try makeReader()
         #expect(reader.latest == writer.latest)

@@ -1,10 +1,10 @@
 #if Postgres
 internal import HornbeamThreads
 
-/// Limits the notifications of a process: while it saves without a pause, one notification announces several saves.
+/// Throttles the notifications of a process: while it saves without a pause, one notification announces several saves.
 ///
 /// The listener of the process receives each of these notifications too. It then waits for a moment, and notifies again if saves were committed meanwhile.
-final class NotificationPacing: Sendable {
+final class NotificationThrottle: Sendable {
     private struct State {
         /// The process has a listener.
         var isListening = false
@@ -14,7 +14,7 @@ final class NotificationPacing: Sendable {
         var hasUnannounced = false
 
         /// False also if the listener should have reacted long ago, for example because its connection was lost.
-        var isWaiting: Bool { isListening && sentAt.map { ContinuousClock.now - $0 < NotificationPacing.reactionMax } ?? false }
+        var isWaiting: Bool { isListening && sentAt.map { ContinuousClock.now - $0 < NotificationThrottle.reactionMax } ?? false }
     }
 
     /// Longer than the pause of the listener.

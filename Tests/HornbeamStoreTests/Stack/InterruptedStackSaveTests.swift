@@ -7,7 +7,7 @@ import Testing
 @testable import HornbeamStore
 
 /// Interrupted saves over several stores are completed, and their commit records removed, beside other threads and processes.
-@Suite struct SettlingTests {
+@Suite struct InterruptedStackSaveTests {
     private struct Trial {
         let parts: [Interleaving.Part]
         /// Judges the stores after the threads have ended.
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    ///     saver                         settler
+    ///     saver                         completer
     ///     takes the writer's turn
     ///                                   takes the lock of publications
     ///     waits for that lock           waits for the writer's turn
@@ -46,7 +46,7 @@ import Testing
             let participants = [UInt8](stores.stack.stores[participant].identifier.uuidString.utf8)
             try transaction.setValue(StoredValue.decision(UUID()), participants)
             _ = try transaction.commit(.full)
-            let parts = [Interleaving.Part("saver") { try stores.save(2) }, Interleaving.Part("settler") { try stores.stack.settle() }]
+            let parts = [Interleaving.Part("saver") { try stores.save(2) }, Interleaving.Part("completer") { try stores.stack.completeInterruptedSaves() }]
             return Trial(parts: parts) {
                 #expect(try stores.newestSaves() == [2, 2])
                 try stores.close()
@@ -55,13 +55,13 @@ import Testing
     }
 
     @Test("SAV-11: two threads that complete an interrupted save apply it once")
-    func twoThreadsSettle() throws {
+    func twoThreadsApplyOnce() throws {
         let disk = try TwoStores.interrupted(isCommitted: true)
         try runPreempted {
             let copy = disk.copy()
             let stores = try TwoStores.names.map { try TwoStores.open($0, copy) }
             let stack = StoreStack(stores.map { StoreStack.Part($0) })
-            let parts = (0 ..< 2).map { number in Interleaving.Part("settler \(number)") { try stack.settle() } }
+            let parts = (0 ..< 2).map { number in Interleaving.Part("completer \(number)") { try stack.completeInterruptedSaves() } }
             return Trial(parts: parts) {
                 #expect(try stores.map(TwoStores.saves) == [2, 2])
                 for store in stores { try store.close() }
@@ -81,9 +81,9 @@ import Testing
             try? dying.save(2)
             dying.die()
             _ = try writer.refresh()
-            try StoreStack([StoreStack.Part(reader), StoreStack.Part(writer)]).settle()
+            try StoreStack([StoreStack.Part(reader), StoreStack.Part(writer)]).completeInterruptedSaves()
             _ = try survivor.newestSaves()
-            try survivor.stack.settle()
+            try survivor.stack.completeInterruptedSaves()
             let found = try survivor.newestSaves()
             #expect(found[0] == found[1], "call \(after): \(found)")
             for store in [reader, writer] { try store.close() }
@@ -110,7 +110,7 @@ import Testing
             do { try Self.insert(key, alone) } catch let error as HornbeamError where error.code == .incompleteSave {
                 doubts += 1
                 _ = try survivor.newestSaves()
-                try survivor.stack.settle()
+                try survivor.stack.completeInterruptedSaves()
                 #expect(throws: Never.self, "call \(after)") { try Self.insert(key + 1, alone) }
             }
             try store.close()
