@@ -80,6 +80,15 @@ struct PredicateMeaningTests {
         if let result = try? value(format) { #expect(result == expected) } else { #expect(try holds(format)) }
     }
 
+    @Test("a product that is too small for a decimal is no number, and does not end the process", arguments: [
+        "CAST('1e-100', 'NSDecimalNumber') * CAST('1e-29', 'NSDecimalNumber')", "CAST('1e-100', 'NSDecimalNumber') ** 2",
+        "CAST('0.0001', 'NSDecimalNumber') ** 40",
+    ])
+    func smallProducts(format: String) throws {
+        #expect(try !holds("\(format) == 0"))
+        #expect(try !holds("\(format) < 1"))
+    }
+
     @Test("equality is the same for values in any kind of collection", arguments: [
         "{60} == {60.0}", "c == {a: 60}", "c == d", "{{1}} == l", "{{1}} == {{1.0}}", "l == {{CAST('1', 'NSDecimalNumber')}}",
         "({l} MINUS {{{1.0}}}).@count == 0", "({c} MINUS {d}).@count == 0", "({c} INTERSECT {d}).@count == 1", "({c, d} UNION {d}).@count == 1",

@@ -39,7 +39,7 @@ enum Arithmetic {
     }
 
     static func multiply(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
-        calculate(a, b, { $0.multipliedReportingOverflow(by: $1) }, *, *)
+        calculate(a, b, { $0.multipliedReportingOverflow(by: $1) }, *, Decimal.product)
     }
 
     /// Integer division truncates towards zero; an integer divided by 0 is nil.
@@ -153,6 +153,12 @@ extension PropertyValue {
 }
 
 extension Decimal {
+    /// The product, or NaN when it is not a decimal. Foundation's operator ends the process when the product is too small.
+    fileprivate static func product(_ a: Decimal, _ b: Decimal) -> Decimal {
+        if a.isZero || b.isZero { return a * b }
+        return a.exponent + b.exponent < -128 ? .nan : a * b
+    }
+
     /// The remainder of a division, with the sign of the dividend.
     /// - Returns: Nil when the quotient has more digits than a decimal holds.
     fileprivate func remainder(dividingBy divisor: Decimal) -> Decimal? {
@@ -177,9 +183,9 @@ extension Decimal {
         var factor = self
         var result = Decimal(1)
         while left > 0, !result.isNaN {
-            if left & 1 == 1 { result *= factor }
+            if left & 1 == 1 { result = .product(result, factor) }
             left >>= 1
-            if left > 0 { factor *= factor }
+            if left > 0 { factor = .product(factor, factor) }
         }
         if exponent < 0 { result = result == 0 ? .nan : 1 / result }
         return result.isNaN ? nil : result
