@@ -32,6 +32,8 @@ struct ParameterList {
         values.append(value)
         return "$\(values.count)::\(type)"
     }
+
+    mutating func truncate(to count: Int) { values.removeSubrange(count...) }
 }
 
 enum SQLText {

@@ -49,7 +49,7 @@ struct ConditionTranslator {
     private mutating func combined(_ parts: [StoreCondition], _ word: String, _ isNegated: Bool) -> String? {
         var texts: [String] = []
         for part in parts {
-            guard let text = exact(part, isNegated: isNegated) else { return nil }
+            guard parameters.fit, let text = exact(part, isNegated: isNegated) else { return nil }
             texts.append(text)
         }
         return "(" + texts.joined(separator: word) + ")"
@@ -62,20 +62,37 @@ struct ConditionTranslator {
             let texts = parts.map { superset($0) }.filter { $0 != "TRUE" }
             return texts.isEmpty ? "TRUE" : "(" + texts.joined(separator: " AND ") + ")"
         case .any(let parts):
-            let before = self
+            let start = position
             let texts = parts.map { superset($0) }
             if texts.contains("TRUE") {
-                self = before
+                undo(to: start)
                 return "TRUE"
             }
             return texts.isEmpty ? "FALSE" : "(" + texts.joined(separator: " OR ") + ")"
         default:
-            let before = self
+            let start = position
             if let text = exact(condition) { return text }
-            // Without the parameters that the attempt has added.
-            self = before
+            undo(to: start)
             return "TRUE"
         }
+    }
+
+    /// The state before an attempt. Without the parameters: a copy of them for each part of a condition would take quadratic time.
+    private struct Position {
+        let scopes: [QueryScope]
+        let variables: [String: Int]
+        let aliasCount: Int
+        let parameterCount: Int
+    }
+
+    private var position: Position {
+        Position(scopes: scopes, variables: variables, aliasCount: aliasCount, parameterCount: parameters.values.count)
+    }
+
+    /// Removes what a failed attempt has added.
+    private mutating func undo(to position: Position) {
+        (scopes, variables, aliasCount) = (position.scopes, position.variables, position.aliasCount)
+        parameters.truncate(to: position.parameterCount)
     }
 
     // MARK: Comparisons with constants
