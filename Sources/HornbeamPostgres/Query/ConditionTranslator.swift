@@ -38,13 +38,14 @@ struct ConditionTranslator {
         case .all(let parts): return combined(parts, " AND ", isNegated)
         case .any(let parts): return combined(parts, " OR ", isNegated)
         case .not(let part): return exact(part, isNegated: true).map { "NOT \($0)" }
-        case .comparison(let comparison): return test(self.comparison(comparison, in: 0), isNegated)
-        case .expressions(let comparison): return test(self.comparison(comparison), isNegated)
+        case .comparison(let comparison): return Self.truth(of: self.comparison(comparison, in: 0), isNegated)
+        case .expressions(let comparison): return Self.truth(of: self.comparison(comparison), isNegated)
         case .other: return nil
         }
     }
 
-    private func test(_ sql: String?, _ isNegated: Bool) -> String? { sql.map { isNegated ? "((\($0)) IS TRUE)" : "(\($0))" } }
+    /// Static: a method would keep a copy of the translator while its argument is evaluated, so that each parameter would copy all others.
+    private static func truth(of sql: String?, _ isNegated: Bool) -> String? { sql.map { isNegated ? "((\($0)) IS TRUE)" : "(\($0))" } }
 
     private mutating func combined(_ parts: [StoreCondition], _ word: String, _ isNegated: Bool) -> String? {
         var texts: [String] = []
