@@ -50,9 +50,6 @@ extension WriteTransaction {
         return areNew
     }
 
-    /// Records no redo from now on, since the transaction will be big: its commit writes the pages.
-    package func commitByPages() { redo.abandon() }
-
     private func tableEditor(_ table: TreeID) throws(EngineError) -> TreeEditor {
         let editor = try editor(table)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(table) is an index, not a table.") }
