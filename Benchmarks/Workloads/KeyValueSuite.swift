@@ -176,12 +176,23 @@ struct KeyValueSuite {
 }
 
 extension KeyValueContestant {
-    /// Copies the files of a store that is open.
+    /// Copies the files of a store that is open. Leaves out files that disappear meanwhile: a background thread renames the empty segment which
+    /// it has prepared for the log.
     static func copyLive(_ source: String, to target: String) throws {
         let parent = (source as NSString).deletingLastPathComponent
         let name = (source as NSString).lastPathComponent
         for file in try FileManager.default.contentsOfDirectory(atPath: parent) where file.hasPrefix(name) {
-            try Folder.copy(parent + "/" + file, to: target + file.dropFirst(name.count))
+            let (from, to) = (parent + "/" + file, target + file.dropFirst(name.count))
+            guard let inside = try? FileManager.default.contentsOfDirectory(atPath: from) else {
+                try Folder.copy(from, to: to)
+                continue
+            }
+            try FileManager.default.createDirectory(atPath: to, withIntermediateDirectories: false)
+            for file in inside {
+                do { try Folder.copy(from + "/" + file, to: to + "/" + file) } catch {
+                    if FileManager.default.fileExists(atPath: from + "/" + file) { throw error }
+                }
+            }
         }
     }
 }
