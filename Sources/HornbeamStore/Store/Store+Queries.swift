@@ -19,7 +19,7 @@ extension Store {
     /// - Parameter excluding: Keys of objects that are excluded before offset and limit apply.
     package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
-        let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.isCached($0, $1) }
+        let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.versions(of: $0) }
         let found = try readingDerivationSources {
             try backing.reading(isCancellable: true, { _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
                 switch answer {
