@@ -106,6 +106,19 @@ final class Careless: ManagedObject {
         #expect(Self.text(end).contains("endGrouping() was called without beginGrouping()."))
     }
 
+    @Test("HIS-1: limits of history that keep nothing")
+    func emptyHistory() async {
+        let sentence = "A history keeps at least one record for some time; use nil to keep none."
+        let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = HistoryTracking(recordCount: .min) }
+        #expect(Self.text(made).contains(sentence))
+        let changed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var tracking = HistoryTracking()
+            tracking.unreadRecordCount = 1
+            tracking.recordCount = .min
+        }
+        #expect(Self.text(changed).contains(sentence))
+    }
+
     @Test("OBJ-9: an unknown name in a subscript, a value that does not fit there, a name that cannot be frozen")
     func wrongNames() async {
         let name = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
