@@ -114,9 +114,9 @@ extension ManagedObjectContext {
 
     /// The object for a row that is known to exist.
     func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
-        if let object = registry[reference.key] { return object }
-        return makeFault(
-            scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
+        let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
+        if let object = registry.object(reference.key, of: scope) { return object }
+        return makeFault(scope, key: StoreSlot.local(reference.key), hint: hint)
     }
 
     /// The objects with several IDs. The rows of faults are located, so that their first access needs no lookup.
@@ -132,8 +132,8 @@ extension ManagedObjectContext {
     /// another, so their memory accesses overlap.
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
         references.map { reference in
-            if let object = registry[reference.key] { return object }
             let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
+            if let object = registry.object(reference.key, of: scope) { return object }
             let key = StoreSlot.local(reference.key)
             return makeFault(scope, key: key, hint: place(of: key, in: scope))
         }
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
         var objects: [ManagedObject] = []
         objects.reserveCapacity(keys.count)
         for key in keys {
-            let object = registry[key | scope.keyBits]
+            let object = registry.object(key | scope.keyBits, of: scope)
             objects.append(object ?? makeFault(scope, key: key, hint: hints.isEmpty ? RowHint() : hints[objects.count]))
         }
         return objects

@@ -47,6 +47,13 @@ internal import HornbeamStore
         return unsafe cells[index]
     }
 
+    /// The object of a row. Nil if the object at the key has another entity: `object(with:)` makes such an object for an ID that names no row.
+    @inline(__always)
+    func object(_ key: UInt64, of scope: EntityScope) -> ManagedObject? {
+        guard let object = self[key], object.scope === scope || object.scope.entity === scope.entity else { return nil }
+        return object
+    }
+
     /// The number of objects whose fields are read together. The processor handles about as many cache misses in parallel.
     static let prefetchWidth = 16
 

@@ -165,7 +165,7 @@ extension ManagedObjectContext {
             for position in list.keys.indices {
                 let key = list.keys[position]
                 let object: ManagedObject
-                if let registered = registry[key] {
+                if let registered = registry.object(key, of: scope) {
                     object = registered
                 } else {
                     let local = StoreSlot.local(key)
@@ -202,8 +202,9 @@ private struct FaultMaker {
 
     @inline(__always)
     mutating func object(_ row: ResultRow, _ context: ManagedObjectContext) -> ManagedObject {
-        if let object = context.registry[row.reference.key] { return object }
-        return context.makeFault(scope(row.reference, context), key: StoreSlot.local(row.reference.key), hint: row.hint)
+        let scope = self.scope(row.reference, context)
+        if let object = context.registry.object(row.reference.key, of: scope) { return object }
+        return context.makeFault(scope, key: StoreSlot.local(row.reference.key), hint: row.hint)
     }
 
     @inline(__always)

@@ -135,17 +135,17 @@ extension ToManyBase {
         else { return nil }
         switch form {
         case .integer:
-            return read(members, cells, context) { $0.integerCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.integerCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainInteger(index, hint) { return cell }
                 return try cells.integer(index, key, &hint)
             }.map { .integers($0) }
         case .double:
-            return read(members, cells, context) { $0.doubleCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.doubleCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainDouble(index, hint) { return cell }
                 return try cells.double(index, key, &hint)
             }.map { .doubles($0) }
         default:
-            return read(members, cells, context) { $0.stringCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.stringCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainString(index, hint) { return cell }
                 return try cells.string(index, key, &hint)
             }.map { .texts($0) }
@@ -169,7 +169,7 @@ extension ToManyBase {
     /// reports the failure.
     @inline(__always)
     private func read<Cell>(
-        _ members: [ObjectReference], _ cells: CellReader, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
+        _ members: [ObjectReference], _ cells: CellReader, _ scope: EntityScope, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
         cell: (UInt64, inout RowHint) throws -> Cell??
     ) -> [Cell?]? {
         var hints = [RowHint](repeating: RowHint(), count: members.count)
@@ -179,7 +179,7 @@ extension ToManyBase {
         var values: [Cell?] = []
         values.reserveCapacity(members.count)
         for (place, member) in members.enumerated() {
-            if let known = context.registry[member.key] {
+            if let known = context.registry.object(member.key, of: scope) {
                 values.append(object(known))
                 continue
             }
