@@ -33,6 +33,21 @@ extension ManagedObjectContext {
         return makeFault(scope, key: id.reference, hint: RowHint())
     }
 
+    /// The object for a row at a key; nil if the caller must make it.
+    @inline(__always)
+    func registeredObject(_ key: UInt64, _ scope: EntityScope) -> ManagedObject? {
+        guard let object = registry[key] else { return nil }
+        return object.scope === scope || object.scope.entity === scope.entity ? object : missingObject(key, scope)
+    }
+
+    /// The object for a key at which the context has an object of another entity, because one of the two was named by a wrong ID or by a damaged row: a
+    /// detached object if there is no row. Nil if there is a row, whose object must replace the other one.
+    @inline(never)
+    private func missingObject(_ key: UInt64, _ scope: EntityScope) -> ManagedObject? {
+        let local = StoreSlot.local(key)
+        return scope.isIncremental || hasRow(local, scope) ? nil : makeDetachedObject(scope, key: local)
+    }
+
     /// False also if the row cannot be read.
     private func hasRow(_ key: UInt64, _ scope: EntityScope) -> Bool {
         var hint = RowHint()
@@ -115,7 +130,7 @@ extension ManagedObjectContext {
     /// The object for a row that is known to exist.
     func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
         let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
-        if let object = registry.object(reference.key, of: scope) { return object }
+        if let object = registeredObject(reference.key, scope) { return object }
         return makeFault(scope, key: StoreSlot.local(reference.key), hint: hint)
     }
 
@@ -133,7 +148,7 @@ extension ManagedObjectContext {
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
         references.map { reference in
             let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
-            if let object = registry.object(reference.key, of: scope) { return object }
+            if let object = registeredObject(reference.key, scope) { return object }
             let key = StoreSlot.local(reference.key)
             return makeFault(scope, key: key, hint: place(of: key, in: scope))
         }
@@ -145,7 +160,7 @@ extension ManagedObjectContext {
         var objects: [ManagedObject] = []
         objects.reserveCapacity(keys.count)
         for key in keys {
-            let object = registry.object(key | scope.keyBits, of: scope)
+            let object = registeredObject(key | scope.keyBits, scope)
             objects.append(object ?? makeFault(scope, key: key, hint: hints.isEmpty ? RowHint() : hints[objects.count]))
         }
         return objects

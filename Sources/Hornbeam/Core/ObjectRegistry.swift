@@ -47,8 +47,7 @@ internal import HornbeamStore
         return unsafe cells[index]
     }
 
-    /// The object of a row. Nil if the object at the key has another entity: `object(with:)` makes such an object for an ID that names no row.
-    @inline(__always)
+    /// The object at a key; nil if it has another entity than the scope.
     func object(_ key: UInt64, of scope: EntityScope) -> ManagedObject? {
         guard let object = self[key], object.scope === scope || object.scope.entity === scope.entity else { return nil }
         return object

@@ -165,7 +165,7 @@ extension ManagedObjectContext {
             for position in list.keys.indices {
                 let key = list.keys[position]
                 let object: ManagedObject
-                if let registered = registry.object(key, of: scope) {
+                if let registered = registeredObject(key, scope) {
                     object = registered
                 } else {
                     let local = StoreSlot.local(key)
@@ -203,7 +203,7 @@ private struct FaultMaker {
     @inline(__always)
     mutating func object(_ row: ResultRow, _ context: ManagedObjectContext) -> ManagedObject {
         let scope = self.scope(row.reference, context)
-        if let object = context.registry.object(row.reference.key, of: scope) { return object }
+        if let object = context.registeredObject(row.reference.key, scope) { return object }
         return context.makeFault(scope, key: StoreSlot.local(row.reference.key), hint: row.hint)
     }
 
