@@ -13,9 +13,12 @@ extension ManagedSet {
     }
 
     /// The sum of the values of an attribute of the members: `department.employees.sum(Employee.salary)`. Creates no objects, like `map`.
+    ///
+    /// A sum beyond the range of an integer type is a programmer error, as for `reduce(0, +)`: no wrong sum is returned. If the values can be that large, add
+    /// those of `map` in a larger type.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, MemberCells.adding)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -42,10 +45,10 @@ extension ManagedArray {
         cells(attribute.nameID, Value.cellForm)?.values() ?? map { $0[attribute] }
     }
 
-    /// The sum of the values of an attribute of the members. Creates no objects, like `map`.
+    /// The sum of the values of an attribute of the members, like that of a `ManagedSet`.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, MemberCells.adding)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -84,7 +87,18 @@ enum MemberCells {
     @inlinable
     func sum<Value: AttributeValue & AdditiveArithmetic>() -> Value? {
         var sum = Value.zero
-        return forEach { sum += $0 } ? sum : nil
+        return forEach { sum = Self.adding(sum, $0) } ? sum : nil
+    }
+
+    @inlinable @inline(__always)
+    static func adding<Value: AttributeValue & AdditiveArithmetic>(_ sum: Value, _ value: Value) -> Value {
+        if Value.isOverflow(sum, plus: value) { endBeyondRange(of: Value.self) }
+        return sum + value
+    }
+
+    @usableFromInline @inline(never)
+    static func endBeyondRange(of type: Any.Type) -> Never {
+        misuse("The sum of the values of members is beyond the range of \(type). Read the values with map(_:), and add them in a larger type.")
     }
 
     @inlinable var count: Int {
