@@ -216,7 +216,7 @@ extension ManagedObjectContext {
         for (object, reference) in try reserveKeys(for: temporary, in: stack) { changes[object.objectID] = objectID(reference) }
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
-        outermost.adopt(changes)
+        outermost.replaceTemporaryIDs(changes)
     }
 
     /// Moves an object from its temporary key to a permanent one.
