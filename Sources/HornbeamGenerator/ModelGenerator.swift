@@ -71,7 +71,7 @@ public struct ModelGenerator: Sendable {
                 sentences.append("\(entity.name).\(attribute.name) is written as Data: name the type that its transformer makes.")
             }
             for attribute in entity.attributes where !attribute.defaultValue.isNull {
-                guard SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) == nil else { continue }
+                guard SwiftSpelling.expression(attribute.typedDefault, of: attribute.type) == nil else { continue }
                 sentences.append("\(entity.name).\(attribute.name) is written without its default value, which no short expression makes.")
             }
         }
@@ -88,8 +88,14 @@ public struct ModelGenerator: Sendable {
         var owners: [String: String] = [:]
         for entity in definition.entities {
             let name = SwiftSpelling.className(of: entity)
-            guard Self.isUsable(name.hasPrefix("_") ? "x" + name : name) else {
+            guard Self.isUsable(name.hasPrefix("_") ? "x" + name : name), !SwiftSpelling.isKeyword(name) else {
                 throw HornbeamError(.invalidModel, "“\(name)”, the class of \(entity.name), is not the name of a Swift class.", entity: entity.name)
+            }
+            if name == "\(self.name)Model" {
+                throw HornbeamError(
+                    .invalidModel,
+                    "The class of \(entity.name) and the type of the model “\(self.name)” have the same name, \(name). Give the model another name.",
+                    entity: entity.name)
             }
             if let other = owners.updateValue(entity.name, forKey: name) {
                 throw HornbeamError(
