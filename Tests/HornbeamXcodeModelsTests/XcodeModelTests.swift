@@ -276,4 +276,20 @@ import Testing
         let absent = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder.appending(path: "x.xcdatamodel")) }
         #expect(absent?.code == .inputOutput)
     }
+
+    @Test("MDL-12: a version is found whose folder has its name in another Unicode normalisation, as folders of a Mac have")
+    func versionsInAnotherNormalisation() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).xcdatamodeld")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (composed, decomposed) = ("Gr\u{F6}\u{DF}e", "Gro\u{308}\u{DF}e")
+        for name in ["A", decomposed] {
+            let version = folder.appending(path: "\(name).xcdatamodel")
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try Data("<model><entity name=\"\(name == "A" ? "A" : "B")\"/></model>".utf8).write(to: version.appending(path: "contents"))
+        }
+        let list = "<plist version=\"1.0\"><dict><key>_XCCurrentVersionName</key><string>\(composed).xcdatamodel</string></dict></plist>"
+        try Data(list.utf8).write(to: folder.appending(path: ".xccurrentversion"))
+        #expect(try ManagedObjectModel(xcodeModelAt: folder).entities.map(\.name) == ["B"])
+        #expect(try XcodeModelBundle(contentsOf: folder).version(named: composed).definition.entities.map(\.name) == ["B"])
+    }
 }
