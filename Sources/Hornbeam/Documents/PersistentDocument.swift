@@ -309,12 +309,16 @@ public final class PersistentDocument {
     /// The values of `isEdited`, beginning with the current one, until the document is closed.
     public func editedStates() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(isEdited)
+        guard isOpen else {
+            continuation.finish()
+            return stream
+        }
         let key = UUID()
         editListeners[key] = continuation
         continuation.onTermination = { [weak self] _ in
             Task { @MainActor in self?.editListeners[key] = nil }
         }
-        continuation.yield(isEdited)
         return stream
     }
 

@@ -173,6 +173,11 @@ import Testing
         try document.save()
         #expect(await states.next() == false)
         try document.close()
+        #expect(await states.next() == nil)
+        // A stream that begins after the end has the last value only.
+        var late: [Bool] = []
+        for await state in document.editedStates() { late.append(state) }
+        #expect(late == [false])
     }
 
     @Test("DOC-1: save(to:) and save(as:) make new documents, and the old one keeps its saved state")
