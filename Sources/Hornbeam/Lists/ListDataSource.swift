@@ -98,7 +98,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     private var contents: ListContents<View.Cell> {
         // The closures retain the results and the titles, but not the data source, which retains the view: no cycle.
         ListContents(
-            sections: { [results] in results.sections.count }, title: { [titles] in titles.all[$0] },
+            sections: { [results] in results.sections.count }, title: { [titles] in titles[$0] },
             rows: { [results] in results.sections[$0].count }, makeCell: { [weak self, results] in
                 let object = results.object(at: $0)
                 guard let self else { misuse("The data source of the list was released. Keep it as long as its view shows rows.") }
@@ -198,4 +198,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
 /// The titles of the sections that a view shows.
 private final class ShownTitles {
     var all: [String] = []
+
+    /// Empty for a section that the view does not show yet: the owner of the controller can fetch without the data source.
+    subscript(section: Int) -> String { all.indices.contains(section) ? all[section] : "" }
 }
