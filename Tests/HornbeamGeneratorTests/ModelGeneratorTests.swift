@@ -236,7 +236,9 @@ import Testing
         }
     }
 
-    @Test("GEN-1: classes of two entities, or with a name that is not one of Swift, are refused", arguments: ["Item", "Wrong name", "1st", "A {}", "class", "Self"])
+    @Test(
+        "GEN-1: classes of two entities, or with a name that is not one of Swift, are refused",
+        arguments: ["Item", "Wrong name", "1st", "A {}", "class", "Self"])
     func namesOfClasses(name: String) throws {
         let definition = ModelDefinition(entities: [Entity("First", className: name), Entity("Second", className: name)])
         let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }

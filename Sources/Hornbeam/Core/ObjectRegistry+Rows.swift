@@ -9,35 +9,6 @@ extension ObjectRegistry {
         return object
     }
 
-    /// The number of objects whose fields are read together. The processor handles about as many cache misses in parallel.
-    static let prefetchWidth = 16
-
-    /// Reads a field of the objects of some rows, so that their cache misses overlap. The objects are not retained: an increment of the reference
-    /// count would wait for the memory and delay later accesses.
-    func touch(_ rows: UnsafeBufferPointer<ResultRow>) {
-        var states: UInt64 = 0
-        var current: UInt64 = 0
-        for unsafe row in unsafe rows {
-            let key = row.reference.key
-            let number = Self.number(key)
-            if number != current {
-                current = number
-                prefetchGroup(of: number)
-            }
-            guard let place = place(of: number) else { continue }
-            states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
-        }
-        // Never true. The compiler would remove the reads if their sum were not used.
-        if states > UInt64(UInt16.max) * UInt64(Self.prefetchWidth) { preconditionFailure("Objects have more states than they can have.") }
-    }
-
-    /// Prefetches the group of a row that comes a few rows later. Unless there was a collision, its slot follows from its number.
-    @inline(__always)
-    private func prefetchGroup(of number: UInt64) {
-        let place = firstPlace(number &+ 8)
-        unsafe ResultSet.prefetchLines(numbers + place, cells + place * Self.groupSize)
-    }
-
     /// The objects with the next larger keys; the search ends at `limit` objects, or 256 keys after `key`.
     func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
         var found: [ManagedObject] = []

@@ -43,8 +43,8 @@ import Testing
 
     @Test("SEED-6: values of Foundation within a Codable attribute are those that the attribute writes itself", arguments: StoreKind.allCases)
     func nestedFoundationValues(kind: StoreKind) throws {
-        let log = RowLog(
-            time: Date(timeIntervalSinceReferenceDate: 0.5), bytes: Data([1, 2]), id: UUID(), page: try #require(URL(string: "https://a.example/b")), drift: -.infinity)
+        let page = try #require(URL(string: "https://a.example/b"))
+        let log = RowLog(time: Date(timeIntervalSinceReferenceDate: 0.5), bytes: Data([1, 2]), id: UUID(), page: page, drift: -.infinity)
         let row: [String: Any] = ["time": log.time, "bytes": log.bytes, "id": log.id, "page": log.page, "drift": log.drift]
         let context = try stack(kind).newContext()
         let rows: [[String: Any]] = [["name": "a", "log": row], ["name": "b", "log": ["drift": Decimal.nan]]]
