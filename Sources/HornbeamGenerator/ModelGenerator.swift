@@ -82,6 +82,8 @@ public struct ModelGenerator: Sendable {
     private static let memberNames: Set<String> = [
         "changedValues", "changedValuesForCurrentEvent", "defaultOrder", "entityDeclaration", "entityName", "evaluatedIdentity", "evaluatedKeys",
         "fetchRequest", "hasPersistentChangedValues", "isFailed", "predicateArgument", "tokens",
+        // Swift reserves these also in backticks.
+        "Protocol", "Self",
     ]
 
     private func requireUsableNames() throws {
@@ -108,8 +110,8 @@ public struct ModelGenerator: Sendable {
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where Self.memberNames.contains(name) {
                 throw HornbeamError(
                     .invalidModel,
-                    "\(entity.name).\(name) cannot be a property of a class, because every managed object has a member with this name. Rename it in "
-                        + "the model, with the renaming identifier “\(name)”.", entity: entity.name, key: name)
+                    "\(entity.name).\(name) cannot be a property of a class, because every managed object has a member with this name, or Swift reserves it. "
+                        + "Rename it in the model, with the renaming identifier “\(name)”.", entity: entity.name, key: name)
             }
         }
     }

@@ -229,7 +229,7 @@ import Testing
 
     @Test("GEN-1: a property with the name of a member of every managed object is refused", arguments: CodeStyle.allCases)
     func namesOfMembers(style: CodeStyle) throws {
-        for name in ["tokens", "entityName", "fetchRequest", "isFailed"] {
+        for name in ["tokens", "entityName", "fetchRequest", "isFailed", "Self", "Protocol"] {
             let definition = ModelDefinition(entities: [Entity("Thing", attributes: [AttributeDescription(name, .string)])])
             let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: style).files() }
             #expect(error?.code == .invalidModel && error?.key == name)
