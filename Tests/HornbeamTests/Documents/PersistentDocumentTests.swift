@@ -180,6 +180,20 @@ import Testing
         #expect(late == [false])
     }
 
+    @Test("DOC-1: any pause before an autosave can be set", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
+    func longestPause(delay: Duration) async throws {
+        let url = Self.freshURL()
+        defer { Self.remove(url) }
+        let document = try Self.create(at: url)
+        document.autosaveDelay = delay
+        Shelves.book(1, in: document.context)
+        document.context.processPendingChanges()
+        try await Task.sleep(for: .milliseconds(20))
+        try document.autosave()
+        #expect(document.isEdited && document.autosaveError == nil)
+        try document.close()
+    }
+
     @Test("DOC-1: save(to:) and save(as:) make new documents, and the old one keeps its saved state")
     func saveAs() throws {
         let (url, copy, new) = (Self.freshURL(), Self.freshURL(), Self.freshURL())
