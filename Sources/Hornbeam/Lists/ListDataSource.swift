@@ -181,6 +181,9 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         let object = results.object(at: path)
         var shown = results.sections
         shown[path[0]].rows.remove(at: path[1])
+        require(
+            newPath.count == 2 && shown.indices.contains(newPath[0]) && (0...shown[newPath[0]].count).contains(newPath[1]),
+            "A row cannot be moved to the path \(Array(newPath)). Paths are a section and a position in it, after the row was taken from its place.")
         shown[newPath[0]].rows.insert(object, at: newPath[1])
         changedByUser = [object]
         defer {
