@@ -37,15 +37,16 @@ extension ManagedObjectContext {
     @inline(__always)
     func registeredObject(_ key: UInt64, _ scope: EntityScope) -> ManagedObject? {
         guard let object = registry[key] else { return nil }
-        return object.scope === scope || object.scope.entity === scope.entity ? object : missingObject(key, scope)
+        return object.scope === scope || object.scope.entity === scope.entity ? object : missingObject(key, scope, besides: object)
     }
 
     /// The object for a key at which the context has an object of another entity, because one of the two was named by a wrong ID or by a damaged row: a
-    /// detached object if there is no row. Nil if there is a row, whose object must replace the other one.
+    /// detached object if there is no row. Nil if there is a row, or may be one that is not loaded: its object must replace the other one.
     @inline(never)
-    private func missingObject(_ key: UInt64, _ scope: EntityScope) -> ManagedObject? {
+    private func missingObject(_ key: UInt64, _ scope: EntityScope, besides other: ManagedObject) -> ManagedObject? {
         let local = StoreSlot.local(key)
-        return scope.isIncremental || hasRow(local, scope) ? nil : makeDetachedObject(scope, key: local)
+        if hasRow(local, scope) || (scope.isIncremental && !hasRow(local, other.scope)) { return nil }
+        return makeDetachedObject(scope, key: local)
     }
 
     /// False also if the row cannot be read.
