@@ -110,5 +110,9 @@ enum SwiftSpelling {
 
 extension AttributeDescription {
     /// The default value in the attribute's type: the model may have another type of number.
-    var typedDefault: PropertyValue { (try? defaultValue.coerced(to: type)) ?? defaultValue }
+    var typedDefault: PropertyValue {
+        // The digits of a float are not those of its nearest double.
+        if case .double = defaultValue, type == .float { return defaultValue }
+        return (try? defaultValue.coerced(to: type)) ?? defaultValue
+    }
 }

@@ -29,8 +29,7 @@ extension ManagedObjectContext {
         }
         let scope = scope(at: entity.index, in: slot)
         // All entities of a store take their keys from one sequence, so an ID with a wrong entity can have the key of a registered object.
-        if registry[id.reference | scope.keyBits] != nil, !hasRow(id.reference, scope) { return makeDetachedObject(scope, key: id.reference) }
-        return makeFault(scope, key: id.reference, hint: RowHint())
+        return registeredObject(id.reference | scope.keyBits, scope) ?? makeFault(scope, key: id.reference, hint: RowHint())
     }
 
     /// The object for a row at a key; nil if the caller must make it.
@@ -45,7 +44,7 @@ extension ManagedObjectContext {
     @inline(never)
     private func missingObject(_ key: UInt64, _ scope: EntityScope, besides other: ManagedObject) -> ManagedObject? {
         let local = StoreSlot.local(key)
-        if hasRow(local, scope) || (scope.isIncremental && !hasRow(local, other.scope)) { return nil }
+        if hasRow(local, scope) || (scope.isIncremental && other.isFault && !hasRow(local, other.scope)) { return nil }
         return makeDetachedObject(scope, key: local)
     }
 
