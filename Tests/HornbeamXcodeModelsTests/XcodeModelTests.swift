@@ -187,6 +187,15 @@ import Testing
         ])
     }
 
+    @Test("MOD-10: the old flag of an index is ignored for a transient attribute, with a note")
+    func indexOfATransientAttributeIsIgnored() throws {
+        let read = try changed([("<attribute name=\"isOpen\" ", "<attribute name=\"isOpen\" indexed=\"YES\" ")])
+        #expect(try ManagedObjectModel(read).entity(named: "Book").fetchIndexes.map(\.name).contains("indexed_isOpen") == false)
+        #expect(read.notes.map(\.message) == [
+            "In the model file, the flag “indexed” of “Book.isOpen” was ignored: a transient property is not stored.",
+        ])
+    }
+
     @Test("ATT-4: a default number followed by other text is omitted and reported, not truncated", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
     func cutNumbersAreReported(_ text: String) throws {
         let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])
