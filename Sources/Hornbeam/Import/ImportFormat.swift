@@ -112,7 +112,8 @@ extension PropertyValue {
         if clock.count == 2, !isDigits(clock[1]) { return false }
         let offset = text[zone...].dropFirst()
         if text[zone] == "Z" { return offset.isEmpty }
-        return [2, 4, 5].contains(offset.count) && isDigits(offset.filter { $0 != ":" }[...])
+        let digits = offset.count == 5 && offset.dropFirst(2).first == ":" ? offset.prefix(2) + offset.suffix(2) : offset
+        return [2, 4].contains(digits.count) && isDigits(digits) && (digits.count == 2 || Int(digits.suffix(2)) ?? 60 < 60)
     }
 
     private static func isDigits(_ text: Substring) -> Bool {
