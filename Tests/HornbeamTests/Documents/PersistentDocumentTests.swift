@@ -95,6 +95,26 @@ import Testing
         try again.close()
     }
 
+    @Test("DOC-1: a document whose store is a link to another store is refused, and that store stays as it is", arguments: ["working", "saved"])
+    func linkedStore(name: String) throws {
+        let (url, other) = (Self.freshURL(), Self.freshURL())
+        defer { Self.remove(url, other) }
+        try Self.create(at: url).close()
+        let container = try PersistentContainer.open(at: other, for: ShelfNode.self)
+        try container.viewContext.insert(entityNamed: "ShelfNode").setValue(7, forKey: "number")
+        try container.viewContext.save()
+        try container.close()
+        let store = url.appending(path: name + ".hornbeam")
+        try? FileManager.default.removeItem(at: store)
+        try FileManager.default.createSymbolicLink(at: store, withDestinationURL: other)
+        let error = hornbeamError { _ = try Self.open(url) }
+        #expect(error?.code == .notAStore && error?.message.contains("symbolic link") == true)
+        #expect(hornbeamError { try PersistentDocument.discardAutosavedChanges(at: url) }?.code == .notAStore)
+        let again = try PersistentContainer.open(at: other, for: ShelfNode.self)
+        #expect(try again.viewContext.count(FetchRequest<ManagedObject>(entityName: "ShelfNode")) == 1)
+        try again.close()
+    }
+
     @Test("DOC-1: a second opening is refused with the document's name, in this and in another process")
     func secondOpening() async throws {
         let url = Self.freshURL()
