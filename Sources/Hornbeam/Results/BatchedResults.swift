@@ -47,6 +47,7 @@ struct BatchedResults<Object: ManagedObject>: UpdatedResults {
         let found = try context.findPrepared(fetch)
         var references: [ObjectReference] = []
         references.reserveCapacity(found.count)
+        try context.requireClass(Object.self, of: found, fetch.request)
         for result in found {
             switch result {
             case .stored(let row): references.append(row.reference)
