@@ -52,6 +52,8 @@ extension ManagedObjectContext {
                 try store.load(fetch)
                 try advance()
             }
+        } else if stack.hasQueryingStoreBesideOthers, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] {
+            try loadBesideOthers(fetch)
         }
         let rows = try reportingOnce(fetch.request, program) {
             // A custom store groups by the columns that the request names.
@@ -106,6 +108,8 @@ extension ManagedObjectContext {
                 excluded.formUnion(try store.load(fetch))
             }
             try advance()
+        } else {
+            excluded.formUnion(try loadBesideOthers(fetch))
         }
         let answer = try readingSnapshot().groups(fetch, program, excluding: excluded, adding: others)
         note(answer.work, results: answer.rows.count, watch)

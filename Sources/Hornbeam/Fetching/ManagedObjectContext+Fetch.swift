@@ -88,7 +88,8 @@ extension ManagedObjectContext {
         let fetch = try validated(request)
         let stack = persistentStoreCoordinator.stack
         if stack.isIncremental {
-            if stack.queryingStore == nil { try stack.load(fetch) } else { try requireUnpinned() }
+            // A store that answers queries loads the rows of the request's part that it executes.
+            if stack.queryingStore != nil { try requireUnpinned() } else if !stack.hasQueryingStoreBesideOthers { try stack.load(fetch) }
         }
         try advance()
         return fetch
