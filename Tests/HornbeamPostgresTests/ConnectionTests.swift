@@ -119,6 +119,22 @@ import Testing
         try PostgresServer.container(description).close()
     }
 
+    @Test("a store that several threads open at once is opened once")
+    func openingAtOnce() throws {
+        let store = PostgresStore(PostgresServer.connection ?? "", schema: PostgresServer.freshSchema())
+        let model = try StoreConformance.model()
+        let codes = Mutex<[HornbeamError.Code?]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let error = hornbeamError { try store.open(model) }
+            codes.withLock { $0.append(error?.code) }
+        }
+        let found = codes.withLock { $0 }
+        #expect(found.count { $0 == nil } == 1 && found.count { $0 == .storeInUse } == 3)
+        try store.close()
+        try store.open(model)
+        try store.close()
+    }
+
     private enum Work: CaseIterable { case background, actor, asynchronous, batch }
 
     @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(20)), arguments: Work.allCases)
@@ -215,6 +231,44 @@ import Testing
         }
         #expect(try PostgresServer.container(schema).newContext().all("Author", by: "name", "born == 1900").count == 1)
         #expect(proxy.closedCount == 2)
+    }
+
+    @Test(
+        "objects, lists and lazy results that an app holds are read while the server restarts, and then show what others have saved",
+        .timeLimit(.minutes(20)))
+    func heldObjects() async throws {
+        let (schema, application) = (PostgresServer.freshSchema(), "held" + UUID().uuidString.prefix(8))
+        let proxy = try SocketProxy(server: PostgresServer.folder)
+        let container = try PostgresServer.container(
+            .postgres("host=\(proxy.folder) user=hornbeam dbname=postgres application_name=\(application)", schema: schema, connectionsMax: 2))
+        let writer = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 1900])
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        let list = try FetchedResultsController(request, in: context)
+        list.onChange = { _ in }
+        try list.performFetch()
+        let lazy = try context.fetchLazily(request)
+        proxy.setAway(.starting)
+        try PostgresServer.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(application)'")
+        let other = writer.newContext()
+        try other.existingObject(with: author.objectID).setValue(1901, forKey: "born")
+        try other.make("Author", ["name": "b"])
+        try other.save()
+        #expect(try author.value(forKey: "born") == 1900)
+        #expect(list.fetchedObjects?.count == 1 && lazy.count == 1 && lazy[0] === author)
+        proxy.setAway(nil)
+        while list.fetchedObjects?.count != 2 {
+            try await Task.sleep(for: .milliseconds(20))
+            try context.mergeChanges()
+            context.processPendingChanges()
+        }
+        #expect(try author.value(forKey: "born") == 1901 && lazy.count == 1)
+        try author.setValue(1902, forKey: "born")
+        try context.save()
+        #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".\"Author\" WHERE name = 'a'") == "1902")
+        for container in [container, writer] { try container.close() }
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: SocketProxy.Absence.allCases) func waitingForAServerHasALimit(absence: SocketProxy.Absence) throws {
