@@ -303,10 +303,14 @@ import Testing
         CREATE FUNCTION \"%\".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no %%', NEW.name; END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON \"%\".\"Author\" FOR EACH ROW EXECUTE FUNCTION \"%\".refuse()
         """,
+        """
+        CREATE FUNCTION \"%\".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no %%', NEW.name USING ERRCODE = '42501'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON \"%\".\"Author\" FOR EACH ROW EXECUTE FUNCTION \"%\".refuse()
+        """,
     ]
 
     private static let obstacleCodes: [HornbeamError.Code] = [
-        .storeOperationFailed, .storeOperationFailed, .validation, .missingRequiredValue, .constraintConflict, .storeOperationFailed,
+        .storeOperationFailed, .storeOperationFailed, .validation, .missingRequiredValue, .constraintConflict, .storeOperationFailed, .storeOperationFailed,
     ]
 
     @Test("errors name no values", arguments: obstacles.indices)
