@@ -59,6 +59,40 @@ import Testing
         try container.close()
     }
 
+    /// Hornbeam found the results in the rows of the server, because the store was not the first one.
+    @Test("PSC-2: a store that remains when another one was removed answers queries itself")
+    func remainingStores() throws {
+        let container = try PostgresServer.container(.inMemory())
+        let coordinator = container.persistentStoreCoordinator
+        try coordinator.addPersistentStore(PostgresServer.description(schema))
+        try coordinator.remove(#require(coordinator.persistentStores.first))
+        _ = try writer()
+        let context = container.newContext()
+        #expect(try titles(context, "author.name == 'old'") == ["b"])
+        #expect(try titles(context, "title MATCHES 'b'") == ["b"])
+        var request = FetchRequest<ManagedObject>(entityName: "Book", sortedBy: [FetchSort("title")])
+        (request.fetchLimit, request.relationshipKeyPathsForPrefetching) = (1, ["author", "tags"])
+        #expect(try context.explain(request).contains("  by the server"))
+        let book = try #require(context.fetch(request).first)
+        let author = try #require(try book.object(forKey: "author"))
+        #expect(try author.value(forKey: "name") == "old")
+        var rows = FetchRequest<[String: PropertyValue]>(entityName: "Book")
+        rows.propertiesToFetch = ["author"]
+        #expect(try context.fetch(rows).map { $0["author"] } == [.objectID(author.objectID)])
+        // Unsaved changes, which the server must leave out.
+        try book.setValue("changed", forKey: "title")
+        try context.make("Book", ["title": "new"]).setValue(author, forKey: "author")
+        #expect(try titles(context, "title == 'b'") == [])
+        #expect(try titles(context, "author.name == 'old'") == ["changed", "new"])
+        try context.save()
+        #expect(try titles(container.newContext(), "title MATCHES 'c.*'") == ["changed"])
+        context.delete(book)
+        #expect(try titles(context, "author.name == 'old'") == ["new"])
+        request.affectedStores = []
+        #expect(try context.fetch(request).isEmpty && context.count(request) == 0)
+        try container.close()
+    }
+
     @Test("PSC-2: objects of both stores have one order and window, and dictionaries have values of related objects")
     func bothStores() throws {
         _ = try writer()

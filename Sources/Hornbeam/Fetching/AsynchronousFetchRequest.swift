@@ -95,11 +95,11 @@ extension ManagedObjectContext {
             guard let fetch = try searchable(asynchronous.request.untyped) else { break }
             let edits = edits
             let found: FoundObjects
-            if let store = stack.queryingStore {
+            if let store = stack.queryingStore(for: fetch.request) {
                 guard let references = try await asynchronous.search(store, fetch) else { break }
                 guard self.edits == edits else { continue }
                 try advance()
-                found = FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
+                found = FoundObjects(try readingSnapshot().answer(references).rows)
             } else {
                 let watch = FetchTimer(self)
                 let answer = try await asynchronous.search(readingSnapshot(), fetch)

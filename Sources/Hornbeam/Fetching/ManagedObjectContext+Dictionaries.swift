@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try DictionaryProgram(fetch.request, for: fetch.entity)
-        if let store = stack.queryingStore, !program.isGrouped {
+        if let store = stack.queryingStore(for: fetch.request), !program.isGrouped {
             if parent == nil, case .storeOnly = try pendingPlan(for: fetch) {
                 if case .found(let rows) = try store.answerDictionaries(fetch, program) { return (program, rows) }
                 try advance()
@@ -98,14 +98,14 @@ extension ManagedObjectContext {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
+        if let store = stack.queryingStore(for: fetch.request) {
             if keys.isEmpty && others.isEmpty {
                 switch try store.answerDictionaries(fetch, program) {
                 case .found(let groups): return groups
-                case .cached(let others): excluded = others
+                case .cached(let others): excluded = stack.keys(ofQuerying: others)
                 }
             } else {
-                excluded.formUnion(try store.load(fetch))
+                excluded.formUnion(try stack.load(fetch))
             }
             try advance()
         } else {

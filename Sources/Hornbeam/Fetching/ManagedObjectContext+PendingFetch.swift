@@ -55,10 +55,10 @@ extension ManagedObjectContext {
         }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
-            switch try store.answerCount(fetch, excluding: keys) {
+        if let store = stack.queryingStore(for: fetch.request) {
+            switch try store.answerCount(fetch, excluding: stack.queryingKeys(keys)) {
             case .found(let count): return count
-            case .cached(let others): excluded.formUnion(others)
+            case .cached(let others): excluded.formUnion(stack.keys(ofQuerying: others))
             }
             try advance()
         } else {
@@ -80,12 +80,12 @@ extension ManagedObjectContext {
         }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
-            let finding = try store.answer(fetch, excluding: keys)
+        if let store = stack.queryingStore(for: fetch.request) {
+            let finding = try store.answer(fetch, excluding: stack.queryingKeys(keys))
             try advance()
             switch finding {
-            case .found(let references): return FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
-            case .cached(let others): excluded.formUnion(others)
+            case .found(let references): return FoundObjects(try readingSnapshot().answer(references).rows)
+            case .cached(let others): excluded.formUnion(stack.keys(ofQuerying: others))
             }
         } else {
             excluded.formUnion(try loadBesideOthers(fetch))

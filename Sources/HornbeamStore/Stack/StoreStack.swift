@@ -35,7 +35,7 @@ internal import HornbeamThreads
     private let loneStore: Unmanaged<Store>?  // `parts` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
-    /// The store that answers queries itself, if it is the only one. Beside other stores, Hornbeam finds the results in its rows.
+    /// The store that answers queries itself, if there is no other one now. Beside other stores, Hornbeam finds the results in its rows.
     package let queryingStore: Store?
     /// True if a store that answers queries itself is beside others.
     package let hasQueryingStoreBesideOthers: Bool
@@ -55,8 +55,9 @@ internal import HornbeamThreads
         let shared = parts.compactMap { $0?.store }.filter(\.isShared)
         sharedStores = shared.count > 1 ? shared.sorted { $0.identifier.uuidString < $1.identifier.uuidString } : []
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
-        queryingStore = only.flatMap { $0.isQuerying ? $0 : nil }
-        hasQueryingStoreBesideOthers = only == nil && parts.contains { $0?.store.isQuerying ?? false }
+        let querying = slots.lazy.compactMap { parts[$0]?.store }.first(where: \.isQuerying)
+        queryingStore = slots.count == 1 ? querying : nil
+        hasQueryingStoreBesideOthers = slots.count > 1 && querying != nil
     }
 
     package var isEmpty: Bool { parts.allSatisfy { $0 == nil } }
