@@ -69,6 +69,28 @@ import Testing
         #expect(mixed.isEmpty)
     }
 
+    /// The sections were counted in a newer state than that of the objects, so that they had other objects, or there was an error.
+    @Test("FRC-1: the sections of a list with batches are those of its objects, although another process saves meanwhile", arguments: 1 ... 4)
+    func sectionedLists(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        let context = container.newContext()
+        #expect(try context.all("Tag", by: "label").count == 1)
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        let request = FetchRequest<ManagedObject>(entityName: "Tag", sortedBy: [FetchSort("label")]).batches(of: 10)
+        let list = try FetchedResultsController(request, in: context, sectionedBy: "label")
+        try list.performFetch()
+        let sections = list.sections.map { "\($0.name) \($0.count)" }
+        #expect(sections == ["old 1"] || sections == ["new 2"], "\(sections)")
+        for section in list.sections {
+            for tag in section.objects { #expect(try tag.value(forKey: "label") == .string(section.name)) }
+        }
+        try container.close()
+    }
+
     @Test("readers with prefetching beside a writer always get a connection", .timeLimit(.minutes(20)))
     func connectionsOfReaders() throws {
         let schema = PostgresServer.freshSchema()
