@@ -69,6 +69,22 @@ import Testing
         #expect(mixed.isEmpty)
     }
 
+    /// The objects were read in a newer state than the objects to which they refer.
+    @Test("dictionaries with columns that are computed here have values of one state", arguments: 1 ... 5)
+    func computedDictionaries(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Work")
+        request.propertiesToFetch = ["title", try .expression("name", "lowercase:(author.name)")]
+        let found = try container.newContext().fetch(request)
+        #expect(found == [["title": "old", "name": "old"]] || found == [["title": "new", "name": "new"]], "\(found)")
+        try container.close()
+    }
+
     /// The sections were counted in a newer state than that of the objects, so that they had other objects, or there was an error.
     @Test("FRC-1: the sections of a list with batches are those of its objects, although another process saves meanwhile", arguments: 1 ... 4)
     func sectionedLists(message: Int) throws {

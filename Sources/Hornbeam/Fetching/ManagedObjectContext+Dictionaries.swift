@@ -43,26 +43,29 @@ extension ManagedObjectContext {
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try DictionaryProgram(fetch.request, for: fetch.entity)
-        if let store = stack.queryingStore(for: fetch.request), !program.isGrouped {
-            if parent == nil, case .storeOnly = try pendingPlan(for: fetch) {
-                if case .found(let rows) = try store.answerDictionaries(fetch, program) { return (program, rows) }
-                try advance()
-            } else if fetch.request.relatedPaths(in: fetch.entity) != [] {
-                // The columns can read objects that a fetch of the objects alone does not load.
-                try store.load(fetch)
-                try advance()
-            }
-        } else if stack.hasQueryingStoreBesideOthers, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] {
-            try loadBesideOthers(fetch)
+        if let store = stack.queryingStore(for: fetch.request), !program.isGrouped, parent == nil, case .storeOnly = try pendingPlan(for: fetch),
+            case .found(let rows) = try store.answerDictionaries(fetch, program)
+        {
+            return (program, rows)
         }
-        let rows = try reportingOnce(fetch.request, program) {
+        let isLoaded = stack.queryingStore != nil || stack.hasQueryingStoreBesideOthers
+        guard isLoaded, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] else { return (program, try rows(fetch, program)) }
+        // The columns can read objects that a fetch of the objects alone does not load.
+        return try readingOneState {
+            try stack.load(fetch)
+            try advance()
+            return (program, try rows(fetch, program))
+        }
+    }
+
+    private func rows(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        try reportingOnce(fetch.request, program) {
             // A custom store groups by the columns that the request names.
             if stack.queryingStore == nil, fetch.request.sortDescriptors.isEmpty, let program = program.groupingDistinct {
                 return try groups(fetch, program, excluding: [], adding: [])
             }
             return try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
         }
-        return (program, rows)
     }
 
     // MARK: Groups

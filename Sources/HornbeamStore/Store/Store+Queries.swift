@@ -57,8 +57,7 @@ extension Store {
         }
     }
 
-    /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows that the caller does not find by a
-    /// fetch of the objects.
+    /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows of groups.
     package func answerDictionaries(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> QueryFinding<[[PropertyValue]]> {
         guard let querying = backing?.querying else { return .cached(excluding: []) }
         // Equal dictionaries are groups.
@@ -66,7 +65,7 @@ extension Store {
             guard let program, let query = StoreQuery(program, fetch), let answer = try querying.answer(query) else { continue }
             return .found(try rows(of: answer, to: query, program))
         }
-        return .cached(excluding: program.isGrouped || fetch.request.relatedPaths(in: fetch.entity) != [] ? try load(fetch) : [])
+        return .cached(excluding: program.isGrouped ? try load(fetch) : [])
     }
 
     /// The dictionaries of an answer.
