@@ -33,13 +33,19 @@ extension ManagedObjectContext {
     @usableFromInline
     func fetchGenerally<Object: ManagedObject>(_ request: FetchDescription) throws -> [Object] {
         try requireObjects(request)
-        guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
+        guard !request.relationshipKeyPathsForPrefetching.isEmpty, stack.queryingStore != nil else { return try finish(find(request), request) }
         if saving.doubt != nil {
-            // Finding out the outcome of a save can write, which the transaction of the reads cannot.
             processPendingChanges()
             try advance()
         }
-        return try store.readingOneState { try finish(find(request), request) }
+        return try readingOneState { try finish(find(request), request) }
+    }
+
+    /// Runs reads that return one state, also from a store that answers queries itself. Not while a save is in doubt: finding out its outcome can write, which
+    /// the transaction of the reads cannot.
+    func readingOneState<Result>(_ reads: () throws -> Result) throws -> Result {
+        guard saving.doubt == nil, let store = stack.queryingStore else { return try reads() }
+        return try store.readingOneState(reads)
     }
 
     /// Creates the objects of a result according to the request.
@@ -107,7 +113,8 @@ extension ManagedObjectContext {
         let fetch = try validated(request)
         let stack = persistentStoreCoordinator.stack
         if stack.isIncremental {
-            if stack.queryingStore == nil { try stack.load(fetch) } else { try requireUnpinned() }
+            // A store that answers queries loads the rows of the request's part that it executes.
+            if stack.queryingStore != nil { try requireUnpinned() } else if !stack.hasQueryingStoreBesideOthers { try stack.load(fetch) }
         }
         try advance()
         return fetch
