@@ -1,16 +1,16 @@
 // The stored form of a packed page: u32 size of its segments, then the segments, or an LZ4 block of them if that is shorter.
 
 /// Packed pages as payloads of records.
-enum PackedPage {
+package enum PackedPage {
     private static let headerBytes = 4
     /// LZ4 must save at least this part of the segments, because it takes longer to read.
     private static let savedPercentMin = 3
 
-    /// Packs a page and compresses its segments. Nil if the result does not fit the target, or if there are no parts.
-    static func encode(
+    /// Packs a page and compresses its segments. Nil if the result does not fit the target, or if there are no parts. The parts cover the page.
+    package static func encode(
         _ page: UnsafeRawBufferPointer, _ parts: [PagePart], into target: UnsafeMutableRawBufferPointer
     ) -> Int? {
-        guard !parts.isEmpty, target.count > headerBytes else { return nil }
+        guard !parts.isEmpty, page.count <= Int(UInt16.max), target.count > headerBytes else { return nil }
         let size = page.count
         return unsafe withUnsafeTemporaryAllocation(byteCount: 2 * size, alignment: 16) { memory in
             guard let packed = unsafe PagePacker.pack(page, parts, into: memory.part(0..<size), scratch: memory.part(size..<2 * size)) else { return nil }
@@ -26,7 +26,7 @@ enum PackedPage {
     }
 
     /// Unpacks into the whole of `page`. False if the bytes are no packed page of this size.
-    static func decode(_ payload: UnsafeRawBufferPointer, into page: UnsafeMutableRawBufferPointer) -> Bool {
+    package static func decode(_ payload: UnsafeRawBufferPointer, into page: UnsafeMutableRawBufferPointer) -> Bool {
         guard payload.count > headerBytes else { return false }
         let size = Int(unsafe payload.integer(at: 0, as: UInt32.self))
         let stored = unsafe payload.part(headerBytes..<payload.count)

@@ -1,7 +1,7 @@
 // The parts of a tree page, in the order of their bytes. The code that knows the layout of a page describes it for the packer.
 
 /// A part of a page with values of one kind.
-enum PagePart {
+package enum PagePart: Sendable {
     /// Bytes without a known structure.
     case bytes(Int)
     /// Little-endian integers, or doubles, of 1, 2, 4 or 8 bytes.
