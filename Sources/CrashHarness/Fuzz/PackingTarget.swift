@@ -5,8 +5,10 @@ enum PackingTarget {
     /// Pages of numbers, of texts and of an index, packed, after two bytes with their sizes.
     static var seeds: [[UInt8]] {
         let text = Array((0..<40).map { "\($0 * 7919 + 1_000_000)-\(["a", "b", "c"][$0 % 3])" }.joined().utf8)
-        let numbers = (0..<48).flatMap { [UInt8(truncatingIfNeeded: $0 * 5), 1, 0, 0, 0, 0, 0, 0] }
-        let decimals = (0..<48).flatMap { number in unsafe withUnsafeBytes(of: (Double(number * 37) / 100).bitPattern.littleEndian) { unsafe Array($0) } }
+        let numbers: [UInt8] = (0..<48).flatMap { [UInt8($0 * 5), 1, 0, 0, 0, 0, 0, 0] as [UInt8] }
+        let decimals: [UInt8] = (0..<48).flatMap { number -> [UInt8] in
+            unsafe withUnsafeBytes(of: (Double(number * 37) / 100).bitPattern.littleEndian) { unsafe Array($0) }
+        }
         return [
             packed(text, [.text(text.count)]), packed(numbers, [.numbers(count: 48, width: 8)]), packed(numbers, [.numbers(count: 192, width: 2)]),
             packed(decimals, [.numbers(count: 48, width: 8)]), packed(index, indexParts),

@@ -8,6 +8,10 @@ enum HeapEntries {
         var valueBytes: Int
     }
 
+    /// The bits of a slot's last word that are the length of the value.
+    private static let lengthBits: UInt16 = 0x7FFF
+
+    /// The length of a rest without the eight bytes of its head.
     @inline(__always)
     static func tailLength(_ slots: UnsafeRawBufferPointer, _ i: Int) -> Int {
         max(Int(unsafe slots.integer(at: 6 * i + 2, as: UInt16.self)) - 8, 0)
@@ -15,15 +19,16 @@ enum HeapEntries {
 
     /// The sizes of tails and values; nil unless all values have one length.
     static func shape(_ slots: UnsafeRawBufferPointer, count: Int, bytes: Int) -> Shape? {
-        let value = Int(unsafe slots.integer(at: 4, as: UInt16.self) & 0x7FFF)
+        let value = Int(unsafe slots.integer(at: 4, as: UInt16.self) & lengthBits)
         var tails = 0
         for i in 0..<count {
-            guard Int(unsafe slots.integer(at: 6 * i + 4, as: UInt16.self) & 0x7FFF) == value else { return nil }
+            guard Int(unsafe slots.integer(at: 6 * i + 4, as: UInt16.self) & lengthBits) == value else { return nil }
             tails += unsafe tailLength(slots, i)
         }
         return tails + count * value == bytes ? Shape(tailBytes: tails, valueBytes: value) : nil
     }
 
+    /// Writes all tails, then all values, both from the last entry to the first.
     static func split(
         _ heap: UnsafeRawBufferPointer, _ slots: UnsafeRawBufferPointer, _ shape: Shape, count: Int, to target: UnsafeMutableRawBufferPointer
     ) {
@@ -41,7 +46,7 @@ enum HeapEntries {
         }
     }
 
-    /// Joins tails and values, which are one after the other in `parts`, whose last 16 bytes are free. The shape was checked.
+    /// Joins the tails and the values in `parts`, whose last 16 bytes are free. The caller has checked that the lengths add up to the heap.
     static func join(
         _ parts: UnsafeRawBufferPointer, _ slots: UnsafeRawBufferPointer, _ shape: Shape, count: Int, to heap: UnsafeMutableRawBufferPointer
     ) {

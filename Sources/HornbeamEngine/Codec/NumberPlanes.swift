@@ -126,29 +126,53 @@ extension NumberPlanes {
         let header = form == steps ? 18 : 10
         let stored = form == halves ? (count + 1) / 2 : planes.nonzeroBitCount * count
         guard form <= halves, Int(planes) < 1 << (T.bitWidth / 8), source.count >= header + stored else { return nil }
-        var offset = 0
+        let bytes = unsafe source.part(header..<header + stored)
         if form == halves {
-            let half = (count + 1) / 2
-            for i in 0..<half {
-                unsafe target.set(base &+ T(source[header + i] & 15), at: offset)
-                offset &+= stride
-            }
-            for i in 0..<count - half {
-                unsafe target.set(base &+ T(source[header + i] >> 4), at: offset)
-                offset &+= stride
-            }
-            return header + stored
+            unsafe readHalves(bytes, base, count: count, stride: stride, to: target)
+        } else {
+            unsafe readPlanes(bytes, planes, form == steps ? 0 : base, count: count, stride: stride, to: target)
         }
-        let start = form == steps ? T(0) : base
-        var place = header
-        var isFirst = true
+        if form == steps {
+            let first = T(truncatingIfNeeded: unsafe source.integer(at: 10, as: UInt64.self))
+            unsafe addSteps(first, base, count: count, stride: stride, to: target)
+        }
+        return header + stored
+    }
+
+    private static func readHalves<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+        _ source: UnsafeRawBufferPointer, _ base: T, count: Int, stride: Int, to target: UnsafeMutableRawBufferPointer
+    ) {
+        let half = (count + 1) / 2
+        var offset = 0
+        for i in 0..<half {
+            unsafe target.set(base &+ T(source[i] & 15), at: offset)
+            offset &+= stride
+        }
+        for i in 0..<count - half {
+            unsafe target.set(base &+ T(source[i] >> 4), at: offset)
+            offset &+= stride
+        }
+    }
+
+    private static func readPlanes<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+        _ source: UnsafeRawBufferPointer, _ planes: UInt8, _ base: T, count: Int, stride: Int, to target: UnsafeMutableRawBufferPointer
+    ) {
+        // The first plane replaces what is in the target.
+        var offset = 0
+        if planes == 0 {
+            for _ in 0..<count {
+                unsafe target.set(base, at: offset)
+                offset &+= stride
+            }
+        }
+        var place = 0
         for plane in 0..<T.bitWidth / 8 where planes >> UInt8(plane) & 1 == 1 {
             let shift = T(8 * plane)
             let bytes = unsafe source.part(place..<place + count)
             offset = 0
-            if isFirst {
+            if place == 0 {
                 for i in 0..<count {
-                    unsafe target.set(start &+ T(bytes[i]) &<< shift, at: offset)
+                    unsafe target.set(base &+ T(bytes[i]) &<< shift, at: offset)
                     offset &+= stride
                 }
             } else {
@@ -157,25 +181,20 @@ extension NumberPlanes {
                     offset &+= stride
                 }
             }
-            isFirst = false
             place += count
         }
-        if isFirst {
-            offset = 0
-            for _ in 0..<count {
-                unsafe target.set(start, at: offset)
-                offset &+= stride
-            }
+    }
+
+    /// Replaces differences of steps by numbers.
+    private static func addSteps<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
+        _ first: T, _ base: T, count: Int, stride: Int, to target: UnsafeMutableRawBufferPointer
+    ) {
+        var value = first &- base
+        var offset = 0
+        for _ in 0..<count {
+            value = value &+ base &+ (unsafe target.integer(at: offset, as: T.self))
+            unsafe target.set(value, at: offset)
+            offset &+= stride
         }
-        if form == steps {
-            var value = T(truncatingIfNeeded: unsafe source.integer(at: 10, as: UInt64.self)) &- base
-            offset = 0
-            for _ in 0..<count {
-                value = value &+ base &+ (unsafe target.integer(at: offset, as: T.self))
-                unsafe target.set(value, at: offset)
-                offset &+= stride
-            }
-        }
-        return header + stored
     }
 }

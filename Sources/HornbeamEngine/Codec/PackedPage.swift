@@ -10,17 +10,19 @@ package enum PackedPage {
     package static func encode(
         _ page: UnsafeRawBufferPointer, _ parts: [PagePart], into target: UnsafeMutableRawBufferPointer
     ) -> Int? {
-        guard !parts.isEmpty, page.count <= Int(UInt16.max), target.count > headerBytes else { return nil }
+        guard !parts.isEmpty, page.count > 0, page.count <= Int(UInt16.max), target.count > headerBytes else { return nil }
         let size = page.count
         return unsafe withUnsafeTemporaryAllocation(byteCount: 2 * size, alignment: 16) { memory in
-            guard let packed = unsafe PagePacker.pack(page, parts, into: memory.part(0..<size), scratch: memory.part(size..<2 * size)) else { return nil }
+            // The segments are shorter than the page.
+            let (room, scratch) = unsafe (memory.part(0..<size - 1), memory.part(size..<2 * size))
+            guard let packed = unsafe PagePacker.pack(page, parts, into: room, scratch: scratch) else { return nil }
             let segments = unsafe UnsafeRawBufferPointer(memory.part(0..<packed))
             let goal = min(packed * (100 - savedPercentMin) / 100, target.count - headerBytes)
-            let room = unsafe target.part(headerBytes..<target.count)
+            let stored = unsafe target.part(headerBytes..<target.count)
             unsafe target.set(UInt32(packed), at: 0)
-            if let used = unsafe LZ4.compress(segments, into: room.part(0..<goal)) { return headerBytes + used }
-            guard packed <= room.count else { return nil }
-            unsafe room.copyMemory(from: segments)
+            if let used = unsafe LZ4.compress(segments, into: stored.part(0..<goal)) { return headerBytes + used }
+            guard packed <= stored.count else { return nil }
+            unsafe stored.copyMemory(from: segments)
             return headerBytes + packed
         }
     }
@@ -30,9 +32,8 @@ package enum PackedPage {
         guard payload.count > headerBytes else { return false }
         let size = Int(unsafe payload.integer(at: 0, as: UInt32.self))
         let stored = unsafe payload.part(headerBytes..<payload.count)
-        guard stored.count < size else { return unsafe stored.count == size && PageUnpacker.unpack(stored, into: page) }
-        // A packed page is shorter than the page.
         guard size < page.count else { return false }
+        guard stored.count < size else { return unsafe stored.count == size && PageUnpacker.unpack(stored, into: page) }
         return unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { segments in
             unsafe LZ4.decompress(stored, into: segments) && PageUnpacker.unpack(UnsafeRawBufferPointer(segments), into: page)
         }

@@ -12,7 +12,13 @@
     private var pending = 0
     private var start = 0
 
+    /// Method and size, which begin each segment.
     static let segmentBytes = 3
+    private static let sampleBytes = 1024
+    /// Larger records are left as they are: LZ4 finds what they have in common.
+    private static let recordBytesMax = 32
+    /// Fewer values are left as they are.
+    private static let countMin = 4
 
     /// Packs a page into `target`; nil if that saves too little. `scratch` has the size of the page.
     static func pack(
@@ -73,7 +79,7 @@
     // MARK: Numbers
 
     private mutating func addNumbers(_ count: Int, _ width: Int) -> Bool {
-        guard count >= 4 else { return leave(count * width) }
+        guard count >= PagePacker.countMin else { return leave(count * width) }
         switch width {
         case 8: return addWords(count)
         case 4: return addNumbers(count, as: UInt32.self)
@@ -137,7 +143,7 @@
 
     private mutating func addCells(_ count: Int, _ end: Int) -> Bool {
         let part = unsafe source.part(start..<start + 4 * count)
-        guard count >= 4, unsafe HeapCells.writeWords(part, count: count, end: end, to: scratch) else { return leave(part.count) }
+        guard count >= PagePacker.countMin, unsafe HeapCells.writeWords(part, count: count, end: end, to: scratch) else { return leave(part.count) }
         let words = unsafe UnsafeRawBufferPointer(scratch)
         let numbers = unsafe NumberPlanes.measure(words, count: count, stride: 2, as: UInt16.self)
         let size = 2 + numbers.size(count)
@@ -150,7 +156,7 @@
 
     private mutating func addSlots(_ count: Int, _ end: Int) -> Bool {
         let part = unsafe source.part(start..<start + 6 * count)
-        guard count >= 4, unsafe HeapCells.predictsSlots(part, count: count, end: end) else { return leave(part.count) }
+        guard count >= PagePacker.countMin, unsafe HeapCells.predictsSlots(part, count: count, end: end) else { return leave(part.count) }
         let rests = unsafe part.part(2..<part.count)
         let values = unsafe part.part(4..<part.count)
         let restNumbers = unsafe NumberPlanes.measure(rests, count: count, stride: 6, as: UInt16.self)
@@ -169,15 +175,14 @@
 
     private mutating func addEntries(_ bytes: Int, _ count: Int, _ slots: Int) -> Bool {
         let heap = unsafe source.part(start..<start + bytes)
-        let slots = (offset: slots, count: count)
-        guard count >= 4, let shape = unsafe HeapEntries.shape(source.part(slots.offset..<slots.offset + 6 * count), count: count, bytes: bytes)
-        else { return leave(bytes) }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: bytes + 8, alignment: 16) { parts in
-            unsafe HeapEntries.split(heap, source.part(slots.offset..<slots.offset + 6 * count), shape, count: count, to: parts)
+        let cells = unsafe source.part(slots..<slots + 6 * count)
+        guard bytes > 0, count >= PagePacker.countMin, let shape = unsafe HeapEntries.shape(cells, count: count, bytes: bytes) else { return leave(bytes) }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: bytes, alignment: 16) { parts in
+            unsafe HeapEntries.split(heap, cells, shape, count: count, to: parts)
             // The segment: u16 slots | u16 count | u16 bytes of a value | a segment of tails | a segment of values.
             let saved = self
             guard let segment = unsafe begin(.entries, bytes, size: 6) else { return false }
-            unsafe segment.set(UInt16(slots.offset), at: 0)
+            unsafe segment.set(UInt16(slots), at: 0)
             unsafe segment.set(UInt16(count), at: 2)
             unsafe segment.set(UInt16(shape.valueBytes), at: 4)
             used += 6
@@ -185,7 +190,10 @@
             inner.used = used
             guard inner.addTails(shape.tailBytes, count), inner.flush(),
                 shape.valueBytes == 8 ? inner.addNumbers(count, as: UInt64.self) : inner.addRecords(count, shape.valueBytes), inner.flush()
-            else { self = saved; return leave(bytes) }
+            else {
+                self = saved
+                return leave(bytes)
+            }
             used = inner.used
             return true
         }
@@ -201,7 +209,7 @@
 
     /// Records of one length, byte by byte.
     private mutating func addRecords(_ count: Int, _ width: Int) -> Bool {
-        guard width > 1, width <= 32 else { return leave(count * width) }
+        guard width > 1, width <= PagePacker.recordBytesMax else { return leave(count * width) }
         let size = 1 + count * width
         guard let segment = unsafe begin(.records, count * width, size: size) else { return false }
         unsafe segment.set(UInt8(width), at: 0)
@@ -215,11 +223,12 @@
         return true
     }
 
-    /// Whether a segment of `size` bytes is shorter than LZ4 makes its bytes.
+    /// Whether a segment of `size` bytes is shorter than LZ4 would make its bytes. LZ4 compresses only a sample of them, and none if it would have to save two
+    /// thirds.
     private func isShorter(_ size: Int, than part: UnsafeRawBufferPointer) -> Bool {
         guard size < part.count * 7 / 8 else { return false }
         if size < part.count / 3 { return true }
-        let sample = min(part.count, 1024)
+        let sample = min(part.count, PagePacker.sampleBytes)
         return unsafe withUnsafeTemporaryAllocation(byteCount: sample, alignment: 16) { room in
             let goal = unsafe room.part(0..<size * sample / part.count)
             return unsafe LZ4.compress(part.part(0..<sample), into: goal) == nil

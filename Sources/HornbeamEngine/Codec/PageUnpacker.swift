@@ -93,9 +93,10 @@
     private static func slots(_ source: UnsafeRawBufferPointer, to part: UnsafeMutableRawBufferPointer) -> Int? {
         guard source.count > 2, part.count % 6 == 0 else { return nil }
         let count = part.count / 6
-        guard let rests = unsafe NumberPlanes.read(source.part(2..<source.count), count: count, stride: 6, as: UInt16.self, to: part.part(2..<part.count)),
-            let values = unsafe NumberPlanes.read(source.part(2 + rests..<source.count), count: count, stride: 6, as: UInt16.self, to: part.part(4..<part.count))
-        else { return nil }
+        let (restWords, valueWords) = unsafe (part.part(2..<part.count), part.part(4..<part.count))
+        guard let rests = unsafe NumberPlanes.read(source.part(2..<source.count), count: count, stride: 6, as: UInt16.self, to: restWords) else { return nil }
+        let rest = unsafe source.part(2 + rests..<source.count)
+        guard let values = unsafe NumberPlanes.read(rest, count: count, stride: 6, as: UInt16.self, to: valueWords) else { return nil }
         unsafe HeapCells.setSlots(part, count: count, end: Int(source.integer(at: 0, as: UInt16.self)))
         return 2 + rests + values
     }

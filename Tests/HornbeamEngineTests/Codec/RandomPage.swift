@@ -37,6 +37,17 @@ struct RandomPage {
         return used.map { Array(target[..<$0]) }
     }
 
+    /// The packed page without LZ4, so that a changed byte reaches the methods; nil if packing saves nothing.
+    var packedOnly: [UInt8]? {
+        var target = [UInt8](repeating: 0, count: bytes.count)
+        var scratch = target
+        let used = bytes.withBytes { source in
+            target.withMutableBytes { target in scratch.withMutableBytes { PagePacker.pack(source, parts, into: target, scratch: $0) } }
+        }
+        guard let used, used < bytes.count else { return nil }
+        return withUnsafeBytes(of: UInt32(used).littleEndian) { Array($0) } + target[..<used]
+    }
+
     private mutating func append<T: FixedWidthInteger>(_ value: T) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
 
     private mutating func addBytes(_ random: inout SplitMix, _ room: Int) {
@@ -74,7 +85,9 @@ struct RandomPage {
     private static func text(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
         let letters = (0..<[1, 2, 10, 16, 17, 30].randomElement(using: &random)!).map { _ in UInt8.random(in: 0...255, using: &random) }
         let rare = Int.random(in: 0..<40, using: &random)
-        return (0..<count).map { _ in Int.random(in: 0..<1000, using: &random) < rare ? .random(in: 0...255, using: &random) : letters.randomElement(using: &random)! }
+        return (0..<count).map { _ in
+            Int.random(in: 0..<1000, using: &random) < rare ? .random(in: 0...255, using: &random) : letters.randomElement(using: &random)!
+        }
     }
 
     private mutating func addText(_ random: inout SplitMix, _ room: Int) {
