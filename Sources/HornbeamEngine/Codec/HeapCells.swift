@@ -1,4 +1,4 @@
-// The offsets of cells in the heap of a packed page. They follow from the lengths: each cell ends where the one before it begins.
+// The offsets of cells in the heap of a page on disk. They follow from the lengths: each cell ends where the one before it begins.
 
 enum HeapCells {
     private static let flag: UInt16 = 0x8000

@@ -1,5 +1,5 @@
-// Entries in the heap of the leaf of an index, where tails and values alternate. In a packed page all tails come before all values, so that each
-// kind is packed by itself.
+// Entries in the heap of the leaf of an index, where tails and values alternate. In segments all tails come before all values, so that each
+// kind has a method of its own.
 
 /// The tails and the values of a leaf of an index.
 enum HeapEntries {

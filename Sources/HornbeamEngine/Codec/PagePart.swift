@@ -1,4 +1,4 @@
-// The parts of a tree page, in the order of their bytes. The code that knows the layout of a page describes it for the packer.
+// The parts of a tree page, in the order of their bytes. The code that knows the layout of a page describes it for `SegmentWriter`.
 
 /// A part of a page with values of one kind.
 package enum PagePart: Sendable {
@@ -16,8 +16,8 @@ package enum PagePart: Sendable {
     case entries(Int, count: Int, slots: Int)
 }
 
-/// How a segment of a packed page is stored.
-enum PackingMethod: UInt8 {
+/// How a segment is stored.
+enum SegmentMethod: UInt8 {
     case bytes = 0
     case numbers = 1
     case decimals = 2

@@ -20,7 +20,7 @@
 struct MetaBlock {
     static let bytes = 4096
     static let magic: UInt64 = 0x4D41_4542_4E52_4F48  // "HORNBEAM"
-    /// Version 1 is the same without packed pages; the next checkpoint writes the newest version.
+    /// Version 1 is the same without pages as segments; the next checkpoint writes the newest version.
     static let version: UInt32 = 2
     /// The incompatible features that this version of the library supports: none.
     static let knownFeatures: UInt64 = 0

@@ -1,4 +1,4 @@
-// The parts of packed leaves, for the packer. Inner nodes are few, and have no parts.
+// The parts of packed leaves, for the writer of segments. Inner nodes are few, and have no parts.
 
 extension SlottedNode {
     /// The parts of a packed leaf, in the order of their bytes; none for an inner node.

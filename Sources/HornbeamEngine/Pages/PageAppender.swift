@@ -84,7 +84,7 @@ package final class PageAppender: Sendable {
         let payload: UnsafeRawBufferPointer
     }
 
-    /// Packs or compresses a payload into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
+    /// Writes a payload as segments, or compresses it, into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
     ///
     /// - Parameter parts: the parts of a leaf; empty for other payloads, which are only compressed.
     static func encode(
@@ -94,8 +94,8 @@ package final class PageAppender: Sendable {
         precondition(payload.count <= PageAppender.payloadBytesMax, "A page's payload is at most 256 KiB.")
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<(payload.count * PageAppender.compressedPercentMax / 100)])
         var header = PageHeader(heading: heading, codec: .raw, storedBytes: payload.count, rawBytes: payload.count)
-        if let used = unsafe PackedPage.encode(payload, parts, into: target) {
-            (header.codec, header.storedBytes) = (.packed, used)
+        if let used = unsafe PageSegments.encode(payload, parts, into: target) {
+            (header.codec, header.storedBytes) = (.segments, used)
         } else if let used = unsafe LZ4.compress(payload, into: target) {
             (header.codec, header.storedBytes) = (.lz4, used)
         } else {

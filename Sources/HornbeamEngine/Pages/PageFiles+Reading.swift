@@ -1,4 +1,4 @@
-// Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression and unpacking. An invalid
+// Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression. An invalid
 // record is read a second time, since the first read may have returned wrong bytes. If it is invalid again, the error names file, offset and
 // field.
 
@@ -16,7 +16,7 @@ extension PageFiles {
             switch header.codec {
             case .raw: unsafe target.copyMemory(from: payload)
             case .lz4: guard unsafe LZ4.decompress(payload, into: target) else { throw .compression }
-            case .packed: guard unsafe PackedPage.decode(payload, into: target) else { throw .compression }
+            case .segments: guard unsafe PageSegments.decode(payload, into: target) else { throw .compression }
             }
             return PageInfo(heading: header.heading, rawBytes: header.rawBytes)
         }

@@ -30,19 +30,19 @@ struct RandomPage {
         }
     }
 
-    /// The packed page; nil if packing saves nothing.
-    var packed: [UInt8]? {
+    /// The page as segments; nil if they save nothing.
+    var encoded: [UInt8]? {
         var target = [UInt8](repeating: 0, count: bytes.count)
-        let used = bytes.withBytes { source in target.withMutableBytes { PackedPage.encode(source, parts, into: $0) } }
+        let used = bytes.withBytes { source in target.withMutableBytes { PageSegments.encode(source, parts, into: $0) } }
         return used.map { Array(target[..<$0]) }
     }
 
-    /// The packed page without LZ4, so that a changed byte reaches the methods; nil if packing saves nothing.
-    var packedOnly: [UInt8]? {
+    /// The segments without LZ4, so that a changed byte reaches the methods; nil if they save nothing.
+    var segments: [UInt8]? {
         var target = [UInt8](repeating: 0, count: bytes.count)
         var scratch = target
         let used = bytes.withBytes { source in
-            target.withMutableBytes { target in scratch.withMutableBytes { PagePacker.pack(source, parts, into: target, scratch: $0) } }
+            target.withMutableBytes { target in scratch.withMutableBytes { SegmentWriter.write(source, parts, into: target, scratch: $0) } }
         }
         guard let used, used < bytes.count else { return nil }
         return withUnsafeBytes(of: UInt32(used).littleEndian) { Array($0) } + target[..<used]

@@ -46,13 +46,13 @@ import Testing
         let layout = try #require(try store.engine.snapshot().version.record(TreeID(2)).layouts?.current)
         let parts = try withPage(leaf) { TableLeaf(page: $0, layout: layout).parts }
         var target = [UInt8](repeating: 0, count: leaf.count)
-        let used = leaf.withBytes { source in target.withMutableBytes { PackedPage.encode(source, parts, into: $0) } }
+        let used = leaf.withBytes { source in target.withMutableBytes { PageSegments.encode(source, parts, into: $0) } }
         let packed = Array(target[..<(try #require(used))])
         let block = try FormatExample.documentBlocks()["packed-leaf"]
         #expect(block.map(String.init) == FormatExample.dump(packed), "\(packed.count) bytes of \(leaf.count)")
         let read = try documentExample("packed-leaf", count: packed.count)
         var page = [UInt8](repeating: 0, count: leaf.count)
-        #expect(read.withBytes { source in page.withMutableBytes { PackedPage.decode(source, into: $0) } })
+        #expect(read.withBytes { source in page.withMutableBytes { PageSegments.decode(source, into: $0) } })
         #expect(page == leaf)
     }
 

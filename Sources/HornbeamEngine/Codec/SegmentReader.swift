@@ -1,21 +1,21 @@
-// Unpacks a page that `PagePacker` packed. The bytes are untrusted: every length is checked before it is used, and the result has exactly the size
+// Reads a page that `SegmentWriter` wrote. The bytes are untrusted: every length is checked before it is used, and the result has exactly the size
 // of the page.
 
-/// Unpacks one page. Safe: all its memory is lent for the call.
-@safe struct PageUnpacker {
+/// Reads the segments of one page. Safe: all its memory is lent for the call.
+@safe struct SegmentReader {
     private let source: UnsafeRawBufferPointer
     private let page: UnsafeMutableRawBufferPointer
     private var place = 0
 
-    /// Unpacks into the whole of `page`. False if the bytes are no packed page of this size.
-    static func unpack(_ source: UnsafeRawBufferPointer, into page: UnsafeMutableRawBufferPointer) -> Bool {
-        var unpacker = unsafe PageUnpacker(source: source, page: page)
+    /// Reads segments into the whole of `page`. False if they do not yield exactly its size.
+    static func read(_ source: UnsafeRawBufferPointer, into page: UnsafeMutableRawBufferPointer) -> Bool {
+        var reader = unsafe SegmentReader(source: source, page: page)
         var end = 0
         while end < page.count {
-            guard let bytes = unsafe unpacker.segment(at: end, of: page, isInside: false) else { return false }
+            guard let bytes = unsafe reader.segment(at: end, of: page, isInside: false) else { return false }
             end += bytes
         }
-        return unpacker.place == source.count
+        return reader.place == source.count
     }
 
     private init(source: UnsafeRawBufferPointer, page: UnsafeMutableRawBufferPointer) {
@@ -23,23 +23,23 @@
         unsafe self.page = page
     }
 
-    /// Unpacks the next segment to an offset of `target`. Returns its size there; nil if it is invalid.
+    /// Reads the next segment to an offset of `target`. Returns its size there; nil if it is invalid.
     private mutating func segment(at start: Int, of target: UnsafeMutableRawBufferPointer, isInside: Bool) -> Int? {
-        guard unsafe place + PagePacker.segmentBytes <= source.count, let method = PackingMethod(rawValue: unsafe source[place]) else { return nil }
+        guard unsafe place + SegmentWriter.segmentBytes <= source.count, let method = SegmentMethod(rawValue: unsafe source[place]) else { return nil }
         let bytes = Int(unsafe source.integer(at: place + 1, as: UInt16.self))
-        place += PagePacker.segmentBytes
+        place += SegmentWriter.segmentBytes
         guard bytes > 0, start + bytes <= target.count else { return nil }
         let part = unsafe target.part(start..<start + bytes)
         let rest = unsafe source.part(place..<source.count)
         let used: Int?
         switch method {
-        case .bytes: used = unsafe PageUnpacker.copy(rest, to: part)
-        case .numbers: used = unsafe PageUnpacker.numbers(rest, to: part)
-        case .decimals: used = unsafe PageUnpacker.decimals(rest, to: part)
+        case .bytes: used = unsafe SegmentReader.copy(rest, to: part)
+        case .numbers: used = unsafe SegmentReader.numbers(rest, to: part)
+        case .decimals: used = unsafe SegmentReader.decimals(rest, to: part)
         case .text: used = unsafe HalfByteText.read(rest, to: part)
-        case .cells: used = unsafe PageUnpacker.cells(rest, to: part)
-        case .slots: used = unsafe PageUnpacker.slots(rest, to: part)
-        case .records: used = unsafe PageUnpacker.records(rest, to: part)
+        case .cells: used = unsafe SegmentReader.cells(rest, to: part)
+        case .slots: used = unsafe SegmentReader.slots(rest, to: part)
+        case .records: used = unsafe SegmentReader.records(rest, to: part)
         case .entries:
             guard !isInside else { return nil }
             return unsafe entries(rest, to: part, at: start) ? bytes : nil

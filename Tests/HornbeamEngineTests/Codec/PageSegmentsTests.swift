@@ -1,29 +1,29 @@
 import Testing
 @testable import HornbeamEngine
 
-/// A page that is packed is unpacked to the same bytes; other bytes are refused, or unpacked to a page of the same size.
-@Suite struct PackedPageTests {
+/// The segments of a page yield the same page. Other bytes are refused, or yield a page of the same size.
+@Suite struct PageSegmentsTests {
     /// Random pages of random parts, most of which a method shortens.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func randomPagesRoundTrip(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
-        var packed = 0
+        var encoded = 0
         for _ in 0..<60 {
             let page = RandomPage(&random, bytesMax: [200, 2000, 16384].randomElement(using: &random)!)
-            guard let bytes = page.packed else { continue }
-            packed += 1
-            try #require(unpack(bytes, size: page.bytes.count) == page.bytes, "seed \(seed)")
+            guard let bytes = page.encoded else { continue }
+            encoded += 1
+            try #require(decode(bytes, size: page.bytes.count) == page.bytes, "seed \(seed)")
         }
-        #expect(packed > 20, "seed \(seed)")
+        #expect(encoded > 20, "seed \(seed)")
     }
 
-    /// Mutated, shortened and lengthened pages, and other sizes. `unpack` fails the test if memory around the page changes.
+    /// Mutated, shortened and lengthened pages, and other sizes. `decode` fails the test if memory around the page changes.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func hostileBytesAreRefusedOrFillThePage(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<40 {
             let page = RandomPage(&random, bytesMax: [200, 2000, 16384].randomElement(using: &random)!)
-            guard let good = Bool.random(using: &random) ? page.packed : page.packedOnly else { continue }
+            guard let good = Bool.random(using: &random) ? page.encoded : page.segments else { continue }
             for _ in 0..<20 {
                 var bytes = good
                 for _ in 0..<Int.random(in: 0...4, using: &random) {
@@ -37,11 +37,11 @@ import Testing
                 case 1: bytes.append(0)
                 default: break
                 }
-                _ = unpack(bytes, size: page.bytes.count)
-                _ = unpack(bytes, size: max(page.bytes.count + Int.random(in: -9...9, using: &random), 1))
+                _ = decode(bytes, size: page.bytes.count)
+                _ = decode(bytes, size: max(page.bytes.count + Int.random(in: -9...9, using: &random), 1))
             }
-            #expect(unpack(good, size: page.bytes.count + 1) == nil, "seed \(seed)")
-            #expect(unpack(good, size: page.bytes.count - 1) == nil, "seed \(seed)")
+            #expect(decode(good, size: page.bytes.count + 1) == nil, "seed \(seed)")
+            #expect(decode(good, size: page.bytes.count - 1) == nil, "seed \(seed)")
         }
     }
 
@@ -50,16 +50,16 @@ import Testing
         var random = SplitMix(seed: 5)
         for part in RandomPage.Part.allCases {
             let page = RandomPage([part], &random, bytesMax: 400)
-            guard let good = page.packedOnly else { continue }
-            #expect(unpack(good, size: page.bytes.count) == page.bytes)
+            guard let good = page.segments else { continue }
+            #expect(decode(good, size: page.bytes.count) == page.bytes)
             for place in 4..<good.count {
                 for byte in [0, 1, 2, 3, 6, 0x7F, 0x80, 0xFF, good[place] ^ 1, good[place] &+ 1] as [UInt8] {
                     var bytes = good
                     bytes[place] = byte
-                    _ = unpack(bytes, size: page.bytes.count)
+                    _ = decode(bytes, size: page.bytes.count)
                 }
             }
-            for count in 0..<good.count { #expect(unpack(Array(good[..<count]), size: page.bytes.count) == nil) }
+            for count in 0..<good.count { #expect(decode(Array(good[..<count]), size: page.bytes.count) == nil) }
         }
     }
 
@@ -70,13 +70,13 @@ import Testing
     func doublesKeepTheirBits(_ values: [Double]) throws {
         let bytes = (0..<40).flatMap { withUnsafeBytes(of: values[$0 % values.count].bitPattern.littleEndian) { Array($0) } }
         let page = RandomPage(bytes: bytes, parts: [.numbers(count: 40, width: 8)])
-        if let packed = page.packed { #expect(unpack(packed, size: bytes.count) == bytes) }
+        if let encoded = page.encoded { #expect(decode(encoded, size: bytes.count) == bytes) }
     }
 
     @Test func decimalsTakeTwoBytes() throws {
         let values = (0..<200).map { Double(($0 * 7919) % 18000) / 100 - 90 }
         let page = RandomPage(bytes: values.flatMap { withUnsafeBytes(of: $0.bitPattern.littleEndian) { Array($0) } }, parts: [.numbers(count: 200, width: 8)])
-        #expect(try #require(page.packed).count < 200 * 2 + 30)
+        #expect(try #require(page.encoded).count < 200 * 2 + 30)
     }
 
     @Test(arguments: [80, 81, 95, 96, 97, 111, 112, 300, 5000, 16384])
@@ -84,9 +84,9 @@ import Testing
         var random = SplitMix(seed: UInt64(count))
         let text = (0..<count).map { $0 % 37 == 36 ? UInt8(ascii: "-") : Array("0123456789abcdef".utf8).randomElement(using: &random)! }
         let page = RandomPage(bytes: text, parts: [.text(count)])
-        let packed = try #require(page.packed)
-        #expect(packed.count < count * 6 / 10 + 40)
-        #expect(unpack(packed, size: count) == text)
+        let encoded = try #require(page.encoded)
+        #expect(encoded.count < count * 6 / 10 + 40)
+        #expect(decode(encoded, size: count) == text)
     }
 
     /// Distances of more than 255 bytes between exceptions need others between them.
@@ -96,19 +96,19 @@ import Testing
         var text = (0..<4000).map { _ in UInt8.random(in: 0x30...0x3F, using: &random) }
         for place in [1000, 1000 + distance, 3999] { text[place] = 0xEE }
         let page = RandomPage(bytes: text, parts: [.text(4000)])
-        #expect(unpack(try #require(page.packed), size: 4000) == text)
+        #expect(decode(try #require(page.encoded), size: 4000) == text)
     }
 
-    @Test func aPageWithoutPartsIsNotPacked() {
-        #expect(RandomPage(bytes: [UInt8](repeating: 0, count: 1000), parts: []).packed == nil)
+    @Test func aPageWithoutPartsHasNoSegments() {
+        #expect(RandomPage(bytes: [UInt8](repeating: 0, count: 1000), parts: []).encoded == nil)
     }
 
-    /// Unpacks to a page of a size; nil if the bytes are refused.
-    private func unpack(_ bytes: [UInt8], size: Int, sourceLocation: SourceLocation = #_sourceLocation) -> [UInt8]? {
+    /// Reads a page of a size; nil if the bytes are refused.
+    private func decode(_ bytes: [UInt8], size: Int, sourceLocation: SourceLocation = #_sourceLocation) -> [UInt8]? {
         let margin = 64
         var memory = [UInt8](repeating: 0xA5, count: size + 2 * margin)
         // The bytes have an allocation of their own, in which a sanitizer finds a read beyond their end.
-        let isWhole = bytes.withBytes { source in memory.withMutableBytes { PackedPage.decode(source, into: $0.part(margin..<margin + size)) } }
+        let isWhole = bytes.withBytes { source in memory.withMutableBytes { PageSegments.decode(source, into: $0.part(margin..<margin + size)) } }
         #expect(memory[..<margin].allSatisfy { $0 == 0xA5 } && memory[(margin + size)...].allSatisfy { $0 == 0xA5 }, sourceLocation: sourceLocation)
         return isWhole ? Array(memory[margin..<margin + size]) : nil
     }

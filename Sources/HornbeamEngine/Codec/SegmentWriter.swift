@@ -1,9 +1,9 @@
-// Packs a tree page: transforms each part to a shorter segment that names its method. A reader needs no other knowledge of the page.
+// Writes a page as segments: each part in a shorter form, with the method that restores it. A reader needs no other knowledge of the page.
 //
 // A segment is u8 method, u16 bytes in the page, and the fields of its method. Segments follow each other in the order of the page.
 
-/// Packs one page. Safe: all its memory is lent for the call.
-@safe struct PagePacker {
+/// Writes the segments of one page. Safe: all its memory is lent for the call.
+@safe struct SegmentWriter {
     private let source: UnsafeRawBufferPointer
     private let target: UnsafeMutableRawBufferPointer
     private let scratch: UnsafeMutableRawBufferPointer
@@ -20,15 +20,15 @@
     /// Fewer values are left as they are.
     private static let countMin = 4
 
-    /// Packs a page into `target`; nil if that saves too little. `scratch` has the size of the page.
-    static func pack(
+    /// Writes a page to `target` and returns the size of its segments; nil if they do not fit. `scratch` has the size of the page.
+    static func write(
         _ source: UnsafeRawBufferPointer, _ parts: [PagePart], into target: UnsafeMutableRawBufferPointer, scratch: UnsafeMutableRawBufferPointer
     ) -> Int? {
-        var packer = unsafe PagePacker(source: source, target: target, scratch: scratch)
-        for part in parts { guard packer.add(part) else { return nil } }
-        assert(packer.start == source.count, "The parts of a page cover it.")
-        guard packer.flush() else { return nil }
-        return packer.used
+        var writer = unsafe SegmentWriter(source: source, target: target, scratch: scratch)
+        for part in parts { guard writer.add(part) else { return nil } }
+        assert(writer.start == source.count, "The parts of a page cover it.")
+        guard writer.flush() else { return nil }
+        return writer.used
     }
 
     private init(source: UnsafeRawBufferPointer, target: UnsafeMutableRawBufferPointer, scratch: UnsafeMutableRawBufferPointer) {
@@ -57,21 +57,21 @@
 
     private mutating func flush() -> Bool {
         guard pending > 0 else { return true }
-        guard unsafe used + PagePacker.segmentBytes + pending <= target.count else { return false }
-        unsafe target.set(PackingMethod.bytes.rawValue, at: used)
+        guard unsafe used + SegmentWriter.segmentBytes + pending <= target.count else { return false }
+        unsafe target.set(SegmentMethod.bytes.rawValue, at: used)
         unsafe target.set(UInt16(pending), at: used + 1)
         unsafe target.part(used + 3..<used + 3 + pending).copyMemory(from: source.part(start - pending..<start))
-        used += PagePacker.segmentBytes + pending
+        used += SegmentWriter.segmentBytes + pending
         pending = 0
         return true
     }
 
     /// Begins a segment of at most `size` bytes. Nil if the target is full.
-    private mutating func begin(_ method: PackingMethod, _ bytes: Int, size: Int) -> UnsafeMutableRawBufferPointer? {
-        guard flush(), unsafe used + PagePacker.segmentBytes + size <= target.count else { return nil }
+    private mutating func begin(_ method: SegmentMethod, _ bytes: Int, size: Int) -> UnsafeMutableRawBufferPointer? {
+        guard flush(), unsafe used + SegmentWriter.segmentBytes + size <= target.count else { return nil }
         unsafe target.set(method.rawValue, at: used)
         unsafe target.set(UInt16(bytes), at: used + 1)
-        used += PagePacker.segmentBytes
+        used += SegmentWriter.segmentBytes
         start += bytes
         return unsafe target.part(used..<target.count)
     }
@@ -79,7 +79,7 @@
     // MARK: Numbers
 
     private mutating func addNumbers(_ count: Int, _ width: Int) -> Bool {
-        guard count >= PagePacker.countMin else { return leave(count * width) }
+        guard count >= SegmentWriter.countMin else { return leave(count * width) }
         switch width {
         case 8: return addWords(count)
         case 4: return addNumbers(count, as: UInt32.self)
@@ -124,7 +124,7 @@
     }
 
     /// A segment whose bytes are in the scratch memory.
-    private mutating func addSegment(_ method: PackingMethod, _ bytes: Int, _ size: Int) -> Bool {
+    private mutating func addSegment(_ method: SegmentMethod, _ bytes: Int, _ size: Int) -> Bool {
         guard let segment = unsafe begin(method, bytes, size: size) else { return false }
         unsafe segment.part(0..<size).copyMemory(from: UnsafeRawBufferPointer(scratch.part(0..<size)))
         used += size
@@ -143,7 +143,7 @@
 
     private mutating func addCells(_ count: Int, _ end: Int) -> Bool {
         let part = unsafe source.part(start..<start + 4 * count)
-        guard count >= PagePacker.countMin, unsafe HeapCells.writeWords(part, count: count, end: end, to: scratch) else { return leave(part.count) }
+        guard count >= SegmentWriter.countMin, unsafe HeapCells.writeWords(part, count: count, end: end, to: scratch) else { return leave(part.count) }
         let words = unsafe UnsafeRawBufferPointer(scratch)
         let numbers = unsafe NumberPlanes.measure(words, count: count, stride: 2, as: UInt16.self)
         let size = 2 + numbers.size(count)
@@ -156,7 +156,7 @@
 
     private mutating func addSlots(_ count: Int, _ end: Int) -> Bool {
         let part = unsafe source.part(start..<start + 6 * count)
-        guard count >= PagePacker.countMin, unsafe HeapCells.predictsSlots(part, count: count, end: end) else { return leave(part.count) }
+        guard count >= SegmentWriter.countMin, unsafe HeapCells.predictsSlots(part, count: count, end: end) else { return leave(part.count) }
         let rests = unsafe part.part(2..<part.count)
         let values = unsafe part.part(4..<part.count)
         let restNumbers = unsafe NumberPlanes.measure(rests, count: count, stride: 6, as: UInt16.self)
@@ -176,7 +176,7 @@
     private mutating func addEntries(_ bytes: Int, _ count: Int, _ slots: Int) -> Bool {
         let heap = unsafe source.part(start..<start + bytes)
         let cells = unsafe source.part(slots..<slots + 6 * count)
-        guard bytes > 0, count >= PagePacker.countMin, let shape = unsafe HeapEntries.shape(cells, count: count, bytes: bytes) else { return leave(bytes) }
+        guard bytes > 0, count >= SegmentWriter.countMin, let shape = unsafe HeapEntries.shape(cells, count: count, bytes: bytes) else { return leave(bytes) }
         return unsafe withUnsafeTemporaryAllocation(byteCount: bytes, alignment: 16) { parts in
             unsafe HeapEntries.split(heap, cells, shape, count: count, to: parts)
             // The segment: u16 slots | u16 count | u16 bytes of a value | a segment of tails | a segment of values.
@@ -186,7 +186,7 @@
             unsafe segment.set(UInt16(count), at: 2)
             unsafe segment.set(UInt16(shape.valueBytes), at: 4)
             used += 6
-            var inner = unsafe PagePacker(source: UnsafeRawBufferPointer(parts.part(0..<bytes)), target: target, scratch: scratch)
+            var inner = unsafe SegmentWriter(source: UnsafeRawBufferPointer(parts.part(0..<bytes)), target: target, scratch: scratch)
             inner.used = used
             guard inner.addTails(shape.tailBytes, count), inner.flush(),
                 shape.valueBytes == 8 ? inner.addNumbers(count, as: UInt64.self) : inner.addRecords(count, shape.valueBytes), inner.flush()
@@ -209,7 +209,7 @@
 
     /// Records of one length, byte by byte.
     private mutating func addRecords(_ count: Int, _ width: Int) -> Bool {
-        guard width > 1, width <= PagePacker.recordBytesMax else { return leave(count * width) }
+        guard width > 1, width <= SegmentWriter.recordBytesMax else { return leave(count * width) }
         let size = 1 + count * width
         guard let segment = unsafe begin(.records, count * width, size: size) else { return false }
         unsafe segment.set(UInt8(width), at: 0)
@@ -228,7 +228,7 @@
     private func isShorter(_ size: Int, than part: UnsafeRawBufferPointer) -> Bool {
         guard size < part.count * 7 / 8 else { return false }
         if size < part.count / 3 { return true }
-        let sample = min(part.count, PagePacker.sampleBytes)
+        let sample = min(part.count, SegmentWriter.sampleBytes)
         return unsafe withUnsafeTemporaryAllocation(byteCount: sample, alignment: 16) { room in
             let goal = unsafe room.part(0..<size * sample / part.count)
             return unsafe LZ4.compress(part.part(0..<sample), into: goal) == nil

@@ -1,8 +1,8 @@
 import HornbeamEngine
 
-/// Arbitrary bytes as packed pages, and as pages to pack.
-enum PackingTarget {
-    /// Pages of numbers, of texts and of an index, packed, after two bytes with their sizes.
+/// Arbitrary bytes as segments of a page, and as pages.
+enum SegmentsTarget {
+    /// Pages of numbers, of texts and of an index, as segments, after two bytes with their sizes.
     static var seeds: [[UInt8]] {
         let text = Array((0..<40).map { "\($0 * 7919 + 1_000_000)-\(["a", "b", "c"][$0 % 3])" }.joined().utf8)
         let numbers: [UInt8] = (0..<48).flatMap { [UInt8($0 * 5), 1, 0, 0, 0, 0, 0, 0] as [UInt8] }
@@ -10,8 +10,8 @@ enum PackingTarget {
             unsafe withUnsafeBytes(of: (Double(number * 37) / 100).bitPattern.littleEndian) { unsafe Array($0) }
         }
         return [
-            packed(text, [.text(text.count)]), packed(numbers, [.numbers(count: 48, width: 8)]), packed(numbers, [.numbers(count: 192, width: 2)]),
-            packed(decimals, [.numbers(count: 48, width: 8)]), packed(index, indexParts),
+            segments(text, [.text(text.count)]), segments(numbers, [.numbers(count: 48, width: 8)]), segments(numbers, [.numbers(count: 192, width: 2)]),
+            segments(decimals, [.numbers(count: 48, width: 8)]), segments(index, indexParts),
         ]
     }
 
@@ -33,27 +33,27 @@ enum PackingTarget {
         [.slots(count: entries, end: 22 * entries), .entries(16 * entries, count: entries, slots: 0)]
     }
 
-    private static func packed(_ page: [UInt8], _ parts: [PagePart]) -> [UInt8] {
+    private static func segments(_ page: [UInt8], _ parts: [PagePart]) -> [UInt8] {
         [UInt8(page.count & 0xFF), UInt8(page.count >> 8)] + (encode(page, parts) ?? [])
     }
 
     private static func encode(_ page: [UInt8], _ parts: [PagePart]) -> [UInt8]? {
         var target = [UInt8](repeating: 0, count: page.count)
-        let used = unsafe page.withUnsafeBytes { page in unsafe target.withUnsafeMutableBytes { unsafe PackedPage.encode(page, parts, into: $0) } }
+        let used = unsafe page.withUnsafeBytes { page in unsafe target.withUnsafeMutableBytes { unsafe PageSegments.encode(page, parts, into: $0) } }
         return used.map { Array(target.prefix($0)) }
     }
 
-    /// Unpacks bytes into a page of a size; nil if they are no packed page of this size.
+    /// Reads segments into a page of a size; nil if they are refused.
     private static func decode(_ bytes: [UInt8], size: Int) throws -> [UInt8]? {
         var target = [UInt8](repeating: 0xA5, count: size + 64)
         let isWhole = unsafe bytes.withUnsafeBytes { source in
-            unsafe target.withUnsafeMutableBytes { unsafe PackedPage.decode(source, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<size])) }
+            unsafe target.withUnsafeMutableBytes { unsafe PageSegments.decode(source, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<size])) }
         }
-        guard target[size...].allSatisfy({ $0 == 0xA5 }) else { throw Finding("unpacking writes beyond its end") }
+        guard target[size...].allSatisfy({ $0 == 0xA5 }) else { throw Finding("reading segments writes beyond its end") }
         return isWhole ? Array(target.prefix(size)) : nil
     }
 
-    /// Unpacks the bytes after the first two, which contain the size of the page. Then packs all bytes in several ways and unpacks them.
+    /// Reads the bytes after the first two, which contain the size of the page. Then writes all bytes as segments in several ways, and reads them.
     static func run(_ bytes: [UInt8]) throws {
         guard bytes.count > 2 else { return }
         _ = try decode(Array(bytes.dropFirst(2)), size: Int(bytes[0]) | Int(bytes[1]) << 8)
@@ -62,8 +62,8 @@ enum PackingTarget {
         var ways: [[PagePart]] = [[.text(size)], [.cells(count: size / 4, end: size), .bytes(size % 4)], [.slots(count: size / 6, end: size), .bytes(size % 6)]]
         for width in [1, 2, 4, 8] { ways.append([.numbers(count: size / width, width: width), .bytes(size % width)]) }
         for parts in ways {
-            guard let packed = encode(page, parts) else { continue }
-            guard try decode(packed, size: size) == page else { throw Finding("a packed page does not unpack to the original") }
+            guard let bytes = encode(page, parts) else { continue }
+            guard try decode(bytes, size: size) == page else { throw Finding("the segments of a page do not yield the page") }
         }
     }
 }
