@@ -1,47 +1,76 @@
-// Doubles that are decimal fractions with few digits, as integers.
+// Doubles near decimal fractions of few digits, as integers and corrections.
 //
-//   u8 digits | the numbers · 10^digits, as number planes of width 8
+//   u8 digits | numbers, as planes of width 8 | corrections, as planes of width 8
 //
-// A double is stored so only if dividing the integer by the power of ten gives it again, bit by bit.
+// A double is its number divided by a power of ten; the correction is added to the bits of the quotient, so that every double is restored
+// exactly. Corrections of decimal fractions are 0; those of their sums and differences are small.
 
 /// Columns of decimal fractions.
 enum Decimals {
     /// The largest number of digits after the point.
     static let digitsMax = 9
+    /// The number of doubles that choose the digits of their column.
+    private static let sampleCount = 16
 
-    /// Writes the doubles as integers to `target`, eight bytes each, and returns their number of digits; nil if a double needs more digits than the
-    /// maximum.
-    static func scale(_ source: UnsafeRawBufferPointer, count: Int, to target: UnsafeMutableRawBufferPointer) -> Int? {
-        var digits = 0
-        var power = 1.0
-        var i = 0
-        while i < count {
-            let bits = unsafe source.integer(at: 8 * i, as: UInt64.self)
-            let scaled = (Double(bitPattern: bits) * power).rounded(.toNearestOrEven)
-            // A comparison with a number that is not finite is false.
-            guard abs(scaled) < 0x1p52 else { return nil }
-            let number = Int64(scaled)
-            if (Double(number) / power).bitPattern == bits {
-                unsafe target.set(number, at: 8 * i)
-                i += 1
-            } else {
-                guard digits < digitsMax else { return nil }
-                digits += 1
-                power *= 10
-                // The numbers before have more digits now.
-                i = 0
-            }
-        }
-        return digits
-    }
-
-    /// Divides the integers of a buffer in place.
-    static func unscale(_ target: UnsafeMutableRawBufferPointer, count: Int, digits: Int) {
+    static func power(_ digits: Int) -> Double {
         var power = 1.0
         for _ in 0..<digits { power *= 10 }
+        return power
+    }
+
+    /// The number and the correction of a double; nil if the number is too large.
+    @inline(__always)
+    private static func scaled(_ bits: UInt64, _ power: Double) -> (number: Int64, correction: Int64)? {
+        let scaled = (Double(bitPattern: bits) * power).rounded(.toNearestOrEven)
+        // The comparison is false for doubles that are not finite.
+        guard abs(scaled) < 0x1p52 else { return nil }
+        let number = Int64(scaled)
+        return (number, Int64(bitPattern: bits &- (Double(number) / power).bitPattern))
+    }
+
+    /// The number of digits with which some doubles of a column take least room; nil if they have none.
+    static func digits(_ source: UnsafeRawBufferPointer, count: Int) -> Int? {
+        var best: (digits: Int, bits: Int)?
+        let step = max(count / sampleCount, 1)
+        for digits in 0...digitsMax {
+            let power = power(digits)
+            var (numbers, corrections): (UInt64, UInt64) = (0, 0)
+            var isWhole = true
+            for i in stride(from: 0, to: count, by: step) {
+                guard let (number, correction) = scaled(unsafe source.integer(at: 8 * i), power) else {
+                    isWhole = false
+                    break
+                }
+                numbers |= number.magnitude
+                corrections |= correction.magnitude
+            }
+            guard isWhole else { break }
+            let bits = 128 - numbers.leadingZeroBitCount - corrections.leadingZeroBitCount
+            if bits < best?.bits ?? 48 { best = (digits, bits) }
+            if corrections == 0 { break }
+        }
+        return best?.digits
+    }
+
+    /// Writes numbers and corrections, eight bytes each. False if a number is too large.
+    static func split(
+        _ source: UnsafeRawBufferPointer, count: Int, digits: Int, to numbers: UnsafeMutableRawBufferPointer, _ corrections: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        let power = power(digits)
+        for i in 0..<count {
+            guard let (number, correction) = scaled(unsafe source.integer(at: 8 * i), power) else { return false }
+            unsafe numbers.set(number, at: 8 * i)
+            unsafe corrections.set(correction, at: 8 * i)
+        }
+        return true
+    }
+
+    /// Replaces the numbers in a buffer by doubles.
+    static func join(_ target: UnsafeMutableRawBufferPointer, _ corrections: UnsafeRawBufferPointer, count: Int, digits: Int) {
+        let power = power(digits)
         for i in 0..<count {
             let number = unsafe target.integer(at: 8 * i, as: Int64.self)
-            unsafe target.set((Double(number) / power).bitPattern, at: 8 * i)
+            unsafe target.set((Double(number) / power).bitPattern &+ corrections.integer(at: 8 * i), at: 8 * i)
         }
     }
 }

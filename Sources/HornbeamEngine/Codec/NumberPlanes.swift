@@ -2,14 +2,12 @@
 //
 //   u8 form | u8 planes (a bit each) | 8 base | 8 first (form 1) | the bytes of plane 0 | plane 1 | …
 //
-// Form 0: number = base + difference. Form 1: number 0 is `first`, number i is number i − 1 + base + difference. Form 2 is form 0 with differences
-// below 16 in half bytes: the first half of the numbers in the low halves. Sums wrap around.
+// Form 0: number = base + difference. Form 1: number 0 is `first`, number i is number i − 1 + base + difference. Sums wrap around.
 
 /// The stored form of a sequence of numbers.
 struct NumberPlanes {
     static let differences: UInt8 = 0
     static let steps: UInt8 = 1
-    static let halves: UInt8 = 2
 
     var form: UInt8
     var base: UInt64
@@ -27,7 +25,7 @@ struct NumberPlanes {
 
     /// The bytes of a sequence of `count` numbers.
     func size(_ count: Int) -> Int {
-        headerBytes + (form == NumberPlanes.halves ? (count + 1) / 2 : planes.nonzeroBitCount * count)
+        headerBytes + planes.nonzeroBitCount * count
     }
 }
 
@@ -57,7 +55,6 @@ extension NumberPlanes {
         }
         let isSigned = highSigned - lowSigned < high - low
         let base = isSigned ? lowSigned ^ top : low
-        let range = isSigned ? highSigned - lowSigned : high - low
         let stepBase = lowStep ^ top
         var bits = T(0)
         var stepBits = T(0)
@@ -70,8 +67,8 @@ extension NumberPlanes {
             if i > 0 { stepBits |= value &- previous &- stepBase }
             previous = value
         }
-        let plain = NumberPlanes(form: range < 16 ? halves : differences, base: UInt64(base), bits: UInt64(bits))
-        if count < 2 || bits == 0 { return NumberPlanes(form: differences, base: UInt64(base), bits: UInt64(bits)) }
+        let plain = NumberPlanes(form: differences, base: UInt64(base), bits: UInt64(bits))
+        if count < 2 || bits == 0 { return plain }
         let stepped = NumberPlanes(form: steps, base: UInt64(stepBase), first: UInt64(first), bits: UInt64(stepBits))
         return stepped.size(count) < plain.size(count) ? stepped : plain
     }
@@ -86,15 +83,6 @@ extension NumberPlanes {
         if form == NumberPlanes.steps { unsafe target.set(first, at: 10) }
         var end = headerBytes
         let base = T(truncatingIfNeeded: base)
-        if form == NumberPlanes.halves {
-            let half = (count + 1) / 2
-            for i in 0..<half {
-                let low = UInt8(truncatingIfNeeded: unsafe source.integer(at: i * stride, as: T.self) &- base)
-                let high = i + half < count ? UInt8(truncatingIfNeeded: unsafe source.integer(at: (i + half) * stride, as: T.self) &- base) : 0
-                unsafe target.set(low | high << 4, at: end + i)
-            }
-            return
-        }
         for plane in 0..<8 where planes >> UInt8(plane) & 1 == 1 {
             let shift = T(8 * plane)
             var previous = T(truncatingIfNeeded: first) &- base
@@ -124,34 +112,15 @@ extension NumberPlanes {
         let planes = unsafe source[1]
         let base = T(truncatingIfNeeded: unsafe source.integer(at: 2, as: UInt64.self))
         let header = form == steps ? 18 : 10
-        let stored = form == halves ? (count + 1) / 2 : planes.nonzeroBitCount * count
-        guard form <= halves, Int(planes) < 1 << (T.bitWidth / 8), source.count >= header + stored else { return nil }
+        let stored = planes.nonzeroBitCount * count
+        guard form <= steps, Int(planes) < 1 << (T.bitWidth / 8), source.count >= header + stored else { return nil }
         let bytes = unsafe source.part(header..<header + stored)
-        if form == halves {
-            unsafe readHalves(bytes, base, count: count, stride: stride, to: target)
-        } else {
-            unsafe readPlanes(bytes, planes, form == steps ? 0 : base, count: count, stride: stride, to: target)
-        }
+        unsafe readPlanes(bytes, planes, form == steps ? 0 : base, count: count, stride: stride, to: target)
         if form == steps {
             let first = T(truncatingIfNeeded: unsafe source.integer(at: 10, as: UInt64.self))
             unsafe addSteps(first, base, count: count, stride: stride, to: target)
         }
         return header + stored
-    }
-
-    private static func readHalves<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
-        _ source: UnsafeRawBufferPointer, _ base: T, count: Int, stride: Int, to target: UnsafeMutableRawBufferPointer
-    ) {
-        let half = (count + 1) / 2
-        var offset = 0
-        for i in 0..<half {
-            unsafe target.set(base &+ T(source[i] & 15), at: offset)
-            offset &+= stride
-        }
-        for i in 0..<count - half {
-            unsafe target.set(base &+ T(source[i] >> 4), at: offset)
-            offset &+= stride
-        }
     }
 
     private static func readPlanes<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(

@@ -75,10 +75,14 @@
         guard source.count > 1, part.count % 8 == 0 else { return nil }
         let digits = Int(unsafe source[0])
         guard digits <= Decimals.digitsMax else { return nil }
-        guard let used = unsafe NumberPlanes.read(source.part(1..<source.count), count: part.count / 8, stride: 8, as: UInt64.self, to: part)
-        else { return nil }
-        unsafe Decimals.unscale(part, count: part.count / 8, digits: digits)
-        return used + 1
+        let count = part.count / 8
+        guard let used = unsafe NumberPlanes.read(source.part(1..<source.count), count: count, stride: 8, as: UInt64.self, to: part) else { return nil }
+        let rest = unsafe source.part(1 + used..<source.count)
+        return unsafe withUnsafeTemporaryAllocation(byteCount: part.count, alignment: 16) { corrections in
+            guard let added = unsafe NumberPlanes.read(rest, count: count, stride: 8, as: UInt64.self, to: corrections) else { return nil }
+            unsafe Decimals.join(part, UnsafeRawBufferPointer(corrections), count: count, digits: digits)
+            return 1 + used + added
+        }
     }
 
     private static func cells(_ source: UnsafeRawBufferPointer, to part: UnsafeMutableRawBufferPointer) -> Int? {

@@ -105,17 +105,23 @@
     private mutating func addWords(_ count: Int) -> Bool {
         let part = unsafe source.part(start..<start + 8 * count)
         let numbers = unsafe NumberPlanes.measure(part, count: count, stride: 8, as: UInt64.self)
-        if numbers.planes.nonzeroBitCount > 2, let digits = unsafe Decimals.scale(part, count: count, to: scratch) {
-            let scaled = unsafe UnsafeRawBufferPointer(scratch)
-            let decimals = unsafe NumberPlanes.measure(scaled, count: count, stride: 8, as: UInt64.self)
-            let size = 1 + decimals.size(count)
-            if unsafe size < numbers.size(count) && isShorter(size, than: part) {
+        if numbers.planes.nonzeroBitCount > 2, let digits = unsafe Decimals.digits(part, count: count) {
+            let isAdded: Bool? = unsafe withUnsafeTemporaryAllocation(byteCount: part.count, alignment: 16) { memory in
+                guard unsafe Decimals.split(part, count: count, digits: digits, to: scratch, memory) else { return nil }
+                let (scaled, rest) = unsafe (UnsafeRawBufferPointer(scratch), UnsafeRawBufferPointer(memory))
+                let decimals = unsafe NumberPlanes.measure(scaled, count: count, stride: 8, as: UInt64.self)
+                let corrections = unsafe NumberPlanes.measure(rest, count: count, stride: 8, as: UInt64.self)
+                let end = 1 + decimals.size(count)
+                let size = end + corrections.size(count)
+                guard size < numbers.size(count), unsafe isShorter(size, than: part) else { return nil }
                 guard let segment = unsafe begin(.decimals, part.count, size: size) else { return false }
                 unsafe segment.set(UInt8(digits), at: 0)
                 unsafe decimals.write(scaled, count: count, stride: 8, as: UInt64.self, to: segment.part(1..<segment.count))
+                unsafe corrections.write(rest, count: count, stride: 8, as: UInt64.self, to: segment.part(end..<segment.count))
                 used += size
                 return true
             }
+            if let isAdded { return isAdded }
         }
         if numbers.planes.nonzeroBitCount > 4, let size = unsafe HalfByteText.write(part, to: scratch), unsafe isShorter(size, than: part) {
             return addSegment(.text, part.count, size)

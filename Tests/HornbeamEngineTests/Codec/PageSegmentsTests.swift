@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: [
         [0.0, 1, 2.5, -90, 37.01, 180, 1e15], [0.1, 0.2, 0.3], [1e-9, 5e-9], [60, 120, 180], [-0.0, 0], [.infinity, 1], [.nan, 1],
-        [Double(bitPattern: 0x7FF8_0000_0000_1234), 2], [5e-324, 0], [1e300, 2], [0x1p52, 1], [0x1p53, 1], [.pi, 1], [1e22, 3],
+        [Double(bitPattern: 0x7FF8_0000_0000_1234), 2], [.leastNonzeroMagnitude, 0], [1e300, 2], [0x1p52, 1], [0x1p53, 1], [.pi, 1], [1e22, 3],
     ])
     func doublesKeepTheirBits(_ values: [Double]) throws {
         let bytes = (0..<40).flatMap { withUnsafeBytes(of: values[$0 % values.count].bitPattern.littleEndian) { Array($0) } }
@@ -73,10 +73,13 @@ import Testing
         if let encoded = page.encoded { #expect(decode(encoded, size: bytes.count) == bytes) }
     }
 
-    @Test func decimalsTakeTwoBytes() throws {
-        let values = (0..<200).map { Double(($0 * 7919) % 18000) / 100 - 90 }
+    /// The differences are not the doubles that are nearest to a decimal fraction.
+    @Test(arguments: [0.0, 90]) func decimalsAndTheirDifferencesAreShort(subtracted: Double) throws {
+        let values = (0..<200).map { Double(($0 * 7919) % 18000) / 100 - subtracted }
         let page = RandomPage(bytes: values.flatMap { withUnsafeBytes(of: $0.bitPattern.littleEndian) { Array($0) } }, parts: [.numbers(count: 200, width: 8)])
-        #expect(try #require(page.encoded).count < 200 * 2 + 30)
+        let encoded = try #require(page.encoded)
+        #expect(encoded.count < 200 * (subtracted == 0 ? 2 : 4) + 60)
+        #expect(decode(encoded, size: page.bytes.count) == page.bytes)
     }
 
     @Test(arguments: [80, 81, 95, 96, 97, 111, 112, 300, 5000, 16384])

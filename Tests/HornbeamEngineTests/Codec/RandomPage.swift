@@ -74,9 +74,10 @@ struct RandomPage {
     private mutating func addDecimals(_ random: inout SplitMix, _ room: Int) {
         let count = Int.random(in: 1...max(room / 8, 1), using: &random)
         let power = [1, 10, 100, 1e6, 1e9, 3].randomElement(using: &random)!
+        let shift = [0, 0, 90, 0.3].randomElement(using: &random)!
         let isMixed = Int.random(in: 0..<8, using: &random) == 0
         for i in 0..<count {
-            let value = Double(Int.random(in: -1_000_000...1_000_000, using: &random)) / power
+            let value = Double(Int.random(in: -1_000_000...1_000_000, using: &random)) / power - shift
             append((isMixed && i % 7 == 6 ? [-0.0, .nan, .infinity, value * .pi].randomElement(using: &random)! : value).bitPattern)
         }
         parts.append(.numbers(count: count, width: 8))
