@@ -10,7 +10,11 @@ import Testing
     /// 40 seeds, or as many as HORNBEAM_TEST_SEEDS names.
     private static let seeds = 0 ..< (getenv("HORNBEAM_TEST_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 40)
 
-    private enum Answer { case committed, refused, inDoubt }
+    private enum Answer: Equatable {
+        case committed, inDoubt
+        /// With the error.
+        case refused(String)
+    }
 
     private static func store(_ disk: SimulatedDisk, _ faults: FaultInjector) throws -> TestStore {
         let store = try TestStore(fileSystem: faults)
@@ -32,8 +36,8 @@ import Testing
             _ = try engine.queue.commit(.full, isShared: isShared, begin: engine.begin, putOnce(key))
             return .committed
         } catch let failed as FailedCommit {
-            return failed.error.code == .durabilityLost ? .inDoubt : .refused
-        } catch { return .refused }
+            return failed.error.code == .durabilityLost ? .inDoubt : .refused("\(failed)")
+        } catch { return .refused("\(error)") }
     }
 
     private static func keys(_ disk: SimulatedDisk) throws -> Set<UInt8> {
@@ -89,7 +93,8 @@ import Testing
             for (key, answer) in answers.withLock(\.self) {
                 switch answer {
                 case .committed: #expect(killed.contains(key) && lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
-                case .refused: #expect(!killed.contains(key) && !lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
+                case .refused(let error):
+                    #expect(!killed.contains(key) && !lost.contains(key), "key \(key) was refused: \(error); seed \(seed), schedule \(schedule)")
                 case .inDoubt: break
                 }
             }
