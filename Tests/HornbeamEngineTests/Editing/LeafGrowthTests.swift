@@ -44,9 +44,10 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
-    /// A new leaf at the end has room for the differences of keys that the leaf before needs, but not if its last keys are consecutive.
+    /// A new leaf at the end has room for the differences of keys that the leaf before needs, but not if its last keys are consecutive. So only the first
+    /// leaf of dense rows has it.
     @Test(arguments: [512, 1024, 16384])
-    func denseRowsTakeNoMoreBytesAfterSparseOnes(_ pageSize: Int) throws {
+    func denseRowsTakeAtMostALeafMoreAfterSparseOnes(_ pageSize: Int) throws {
         let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed1)])
         func liveBytes(_ ranges: [StrideThrough<UInt64>]) throws -> UInt64 {
             let store = try TestStore(pageSize: pageSize)
@@ -66,7 +67,7 @@ import Testing
             return try store.engine.statistics().liveBytes
         }
         let (sparse, dense) = (stride(from: 1 as UInt64, through: 30_000, by: 10), stride(from: 40_000 as UInt64, through: 60_000, by: 1))
-        #expect(try liveBytes([sparse, dense]) <= liveBytes([sparse]) + liveBytes([dense]))
+        #expect(try liveBytes([sparse, dense]) <= liveBytes([sparse]) + liveBytes([dense]) + UInt64(pageSize))
     }
 
     /// Each leaf receives several rows between those that it has: some in place, others when it is rebuilt or split.
