@@ -55,7 +55,7 @@ enum HeapEntries {
         var values = shape.tailBytes
         let width = shape.valueBytes
         var i = count - 1
-        // 16 bytes are copied at once; what is too much is overwritten by the following bytes.
+        // Copies 16 bytes at once; the following bytes overwrite the surplus.
         if width == 8 || width == 0 {
             while i >= 0 {
                 let tail = unsafe tailLength(slots, i)

@@ -229,7 +229,7 @@
         return true
     }
 
-    /// Whether a segment of `size` bytes is shorter than LZ4 would make its bytes. LZ4 compresses only a sample of them, and none if it would have to save two
+    /// True if a segment of `size` bytes is shorter than an LZ4 block of its bytes. Compresses only a sample of them, and none if the segment saves two
     /// thirds.
     private func isShorter(_ size: Int, than part: UnsafeRawBufferPointer) -> Bool {
         guard size < part.count * 7 / 8 else { return false }

@@ -86,7 +86,7 @@ package final class PageAppender: Sendable {
 
     /// Writes a payload as segments, or compresses it, into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
     ///
-    /// - Parameter parts: the parts of a leaf; empty for other payloads, which are only compressed.
+    /// - Parameter parts: The parts of a leaf; empty for other payloads, which are only compressed.
     static func encode(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, _ parts: [PagePart] = [], into scratch: UnsafeMutableRawBufferPointer
     ) -> EncodedPage {

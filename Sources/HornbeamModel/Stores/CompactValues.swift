@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Values in a form without references: a value needs no reference counting, and a text no memory of its own.
+/// Values in a form without references: a value needs no reference counting, and a text no allocation of its own.
 package struct CompactValues: Sendable {
     package enum Kind: UInt8, Sendable {
         case null, bool, int, double, date, text, other

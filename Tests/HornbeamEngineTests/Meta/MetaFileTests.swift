@@ -75,7 +75,7 @@ import Testing
         #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(3), Self.state(1)])
     }
 
-    @Test func aStoreOfTheFirstVersionOpens() throws {
+    @Test func aMetaFileOfTheFirstVersionOpens() throws {
         let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
         var older = try bytes()
         for copy in [0, 1] {
