@@ -31,9 +31,11 @@ public struct GeneratedFiles {
     }
 
     private func write(_ file: GeneratedFile, to url: URL) throws -> Outcome {
-        if let old = try? String(contentsOf: url, encoding: .utf8) {
-            if old == file.text { return .same }
-            if !file.isOverwritten || !old.hasPrefix(GeneratedFile.mark) { return .kept }
+        if FileManager.default.fileExists(atPath: url.path) {
+            // A file that cannot be read, or is in another encoding, is not a generated one.
+            let old = (try? Data(contentsOf: url)) ?? Data()
+            if old == Data(file.text.utf8) { return .same }
+            if !file.isOverwritten || !old.starts(with: GeneratedFile.mark.utf8) { return .kept }
         }
         do {
             try file.text.write(to: url, atomically: true, encoding: .utf8)

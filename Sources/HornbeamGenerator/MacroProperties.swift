@@ -70,8 +70,8 @@ struct MacroProperties {
         let name = SwiftSpelling.name(attribute.name)
         var arguments = options(attribute)
         var initial = ""
-        if let value = SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) {
-            if SwiftSpelling.isCall(attribute.defaultValue) {
+        if let value = SwiftSpelling.expression(attribute.typedDefault, of: attribute.type) {
+            if SwiftSpelling.isCall(attribute.typedDefault) {
                 // An initial value that is a call is not in the model. The argument comes after the options without a label, as in the macro.
                 arguments.insert("default: \(value)", at: arguments.firstIndex { !$0.hasPrefix(".") } ?? arguments.count)
             } else {

@@ -71,7 +71,7 @@ public struct ModelGenerator: Sendable {
                 sentences.append("\(entity.name).\(attribute.name) is written as Data: name the type that its transformer makes.")
             }
             for attribute in entity.attributes where !attribute.defaultValue.isNull {
-                guard SwiftSpelling.expression(attribute.defaultValue, of: attribute.type) == nil else { continue }
+                guard SwiftSpelling.expression(attribute.typedDefault, of: attribute.type) == nil else { continue }
                 sentences.append("\(entity.name).\(attribute.name) is written without its default value, which no short expression makes.")
             }
         }
@@ -82,14 +82,22 @@ public struct ModelGenerator: Sendable {
     private static let memberNames: Set<String> = [
         "changedValues", "changedValuesForCurrentEvent", "defaultOrder", "entityDeclaration", "entityName", "evaluatedIdentity", "evaluatedKeys",
         "fetchRequest", "hasPersistentChangedValues", "isFailed", "predicateArgument", "tokens",
+        // Swift reserves these also in backticks.
+        "Protocol", "Self",
     ]
 
     private func requireUsableNames() throws {
         var owners: [String: String] = [:]
         for entity in definition.entities {
             let name = SwiftSpelling.className(of: entity)
-            guard Self.isUsable(name.hasPrefix("_") ? "x" + name : name) else {
+            guard Self.isUsable(name.hasPrefix("_") ? "x" + name : name), !SwiftSpelling.isKeyword(name) else {
                 throw HornbeamError(.invalidModel, "“\(name)”, the class of \(entity.name), is not the name of a Swift class.", entity: entity.name)
+            }
+            if name == "\(self.name)Model" {
+                throw HornbeamError(
+                    .invalidModel,
+                    "The class of \(entity.name) and the type of the model “\(self.name)” have the same name, \(name). Give the model another name.",
+                    entity: entity.name)
             }
             if let other = owners.updateValue(entity.name, forKey: name) {
                 throw HornbeamError(
@@ -102,8 +110,8 @@ public struct ModelGenerator: Sendable {
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) where Self.memberNames.contains(name) {
                 throw HornbeamError(
                     .invalidModel,
-                    "\(entity.name).\(name) cannot be a property of a class, because every managed object has a member with this name. Rename it in "
-                        + "the model, with the renaming identifier “\(name)”.", entity: entity.name, key: name)
+                    "\(entity.name).\(name) cannot be a property of a class, because every managed object has a member with this name, or Swift reserves it. "
+                        + "Rename it in the model, with the renaming identifier “\(name)”.", entity: entity.name, key: name)
             }
         }
     }

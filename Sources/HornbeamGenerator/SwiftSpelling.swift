@@ -12,6 +12,9 @@ enum SwiftSpelling {
         "true", "try", "Type", "Protocol", "_",
     ]
 
+    /// True for words that cannot be the name of a class.
+    static func isKeyword(_ name: String) -> Bool { reserved.contains(name) && !["open", "Type", "Protocol"].contains(name) }
+
     static func name(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
 
     /// A text as a literal of Swift.
@@ -77,13 +80,13 @@ enum SwiftSpelling {
         switch (value, type) {
         case (.string(let text), _): literal(text)
         case (.bool(let truth), _): "\(truth)"
-        case (.int(let number), .boolean): number == 0 ? "false" : "true"
         case (.int(let number), _): "\(number)"
-        case (.double(let number), .date): "Foundation.Date(timeIntervalSinceReferenceDate: \(number))"
         case (.double(let number), _) where !number.isFinite: constant(number, type == .float ? "Swift.Float" : "Swift.Double")
         case (.double(let number), _): "\(number)"
-        case (.decimal(let number), _): "Foundation.Decimal(string: \"\(number)\")!"
-        case (.date(let date), _): "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        case (.decimal(let number), _): number.isFinite ? "Foundation.Decimal(string: \"\(number)\")!" : nil
+        case (.date(let date), _):
+            date.timeIntervalSinceReferenceDate.isFinite
+                ? "Foundation.Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))" : nil
         case (.uuid(let uuid), _): "Foundation.UUID(uuidString: \(literal(uuid.uuidString)))!"
         case (.uri(let url), _): url.absoluteString.isEmpty ? nil : "Foundation.URL(string: \(literal(url.absoluteString)))!"
         case (.data(let data), _): "Foundation.Data(base64Encoded: \(literal(data.base64EncodedString())))!"
@@ -102,5 +105,14 @@ enum SwiftSpelling {
     /// Infinity, or NaN.
     private static func constant(_ number: Double, _ type: String) -> String {
         number.isNaN ? "\(type).nan" : "\(number < 0 ? "-" : "")\(type).infinity"
+    }
+}
+
+extension AttributeDescription {
+    /// The default value in the attribute's type: the model may have another type of number.
+    var typedDefault: PropertyValue {
+        // The digits of a float are not those of its nearest double.
+        if case .double = defaultValue, type == .float { return defaultValue }
+        return (try? defaultValue.coerced(to: type)) ?? defaultValue
     }
 }

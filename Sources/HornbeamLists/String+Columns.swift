@@ -39,14 +39,20 @@ extension String {
 }
 
 extension Character {
+    /// A character takes the columns of its first scalar; those that follow it are marks, or parts of an emoji.
     fileprivate var displayWidth: Int {
         guard let first = unicodeScalars.first else { return 0 }
         switch first.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
             0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
             return 2
-        default:
-            return 1
+        default: break
+        }
+        // U+FE0F shows a symbol as an emoji.
+        if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
+        switch first.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: return 1
         }
     }
 }

@@ -85,16 +85,18 @@ public final class TerminalList: ListView {
     }
 
     private func visibleLines() -> [String] {
+        guard height > 0 else { return [] }
         var lines = header.map { [$0.singleLine.truncated(to: width)] } ?? []
         guard let contents else { return lines }
-        var skipped = 0
+        // The lines above the first one that is shown, without those of the sections before.
+        var above = max(0, firstLine)
         for section in 0 ..< contents.sectionCount where lines.count < height {
             let title = contents.title(ofSection: section)
             let titleLines = title.isEmpty ? 0 : 1
             let count = titleLines + contents.rowCount(inSection: section)
-            let first = max(0, firstLine - skipped)
-            skipped += count
-            for line in min(first, count) ..< min(count, first + height - lines.count) {
+            let first = min(above, count)
+            above -= first
+            for line in first ..< first + min(count - first, height - lines.count) {
                 lines.append(line < titleLines ? style(title, "1") : rowLine([section, line - titleLines], contents))
             }
         }

@@ -12,6 +12,7 @@ public final class PostgresStore: QueryingStore, MigratingStore {
         var identifier = UUID()
         var metadata: [String: PropertyValue] = [:]
         var layout: StoreLayout?
+        var isOpening = false
         var keys: [ClosedRange<UInt64>] = []
         var listeners: [ChangeListener] = []
     }
@@ -86,9 +87,13 @@ public final class PostgresStore: QueryingStore, MigratingStore {
     ///
     /// - Throws: The errors of `open(_:)` and of the migration of Hornbeam's own stores.
     public func open(_ model: ManagedObjectModel, migrating migration: StoreRowMigration?) throws {
-        guard state.withLock({ $0.layout == nil }) else {
-            throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
+        try state.withLock { state in
+            guard state.layout == nil, !state.isOpening else {
+                throw HornbeamError(.storeInUse, "This description of a PostgreSQL store is open in another container. Make one for each container.")
+            }
+            state.isOpening = true
         }
+        defer { state.withLock { $0.isOpening = false } }
         var layout = try StoreLayout(model, schema: schema, defersConstraints: defersConstraints)
         pool.preparation.withLock { $0 = nil }
         pool.open()

@@ -50,17 +50,20 @@ public struct XcodeModelBundle: Sendable {
         }
         guard let file = members["_XCCurrentVersionName"] as? String else { return nil }
         let version = file.hasSuffix(".xcdatamodel") ? String(file.dropLast(".xcdatamodel".count)) : file
-        guard versions.contains(version) else {
+        // Equal names can differ in their Unicode normalisation, and a file is found by the bytes of its name.
+        guard let found = versions.first(where: { $0 == version }) else {
             throw HornbeamError(
                 .malformedModelFile,
                 "The current version of “\(name)” is “\(version)”, which does not exist. The versions are "
                     + versions.map { "“\($0)”" }.joined(separator: ", ") + ".")
         }
-        return version
+        return found
     }
 
     /// The `.xcdatamodel` of a version.
-    public func url(ofVersion name: String) -> URL { url.appending(path: "\(name).xcdatamodel") }
+    public func url(ofVersion name: String) -> URL {
+        url.appending(path: "\(versionNames.first { $0 == name } ?? name).xcdatamodel")
+    }
 
     /// Reads a version.
     ///

@@ -25,13 +25,14 @@ extension XcodeModelReader {
         if let key = child.attributes["name"] { lines.note(child.line, entity: entity.name, key: key) }
         switch child.name {
         case "attribute":
-            entity.attributes.append(readAttribute(child, in: entity.name))
-            if flag("indexed", of: child) { index(child, in: &entity) }
+            let attribute = readAttribute(child, in: entity.name)
+            entity.attributes.append(attribute)
+            if flag("indexed", of: child) { index(child, in: &entity, isTransient: attribute.isTransient) }
         case "relationship":
             let relationship = readRelationship(child, in: entity.name)
             entity.relationships.append(relationship)
             // The flag is ignored for to-many relationships, because they are always indexed.
-            if flag("indexed", of: child), !relationship.isToMany { index(child, in: &entity) }
+            if flag("indexed", of: child), !relationship.isToMany { index(child, in: &entity, isTransient: relationship.isTransient) }
         case "fetchedProperty": readFetchedProperty(child, into: &entity)
         case "fetchIndex": entity.fetchIndexes.append(readFetchIndex(child))
         case "compoundIndexes":
@@ -57,8 +58,12 @@ extension XcodeModelReader {
     }
 
     /// Adds an index of one element for the old flag `indexed` (MOD-10).
-    private func index(_ element: XMLElementTree, in entity: inout Entity) {
+    private mutating func index(_ element: XMLElementTree, in entity: inout Entity, isTransient: Bool) {
         guard let name = element.attributes["name"] else { return }
+        if isTransient {
+            return note(
+                element, "the flag “indexed” of “\(entity.name).\(name)” was ignored: a transient property is not stored", entity: entity.name, key: name)
+        }
         entity.fetchIndexes.append(FetchIndexDescription("indexed_\(name)", [FetchIndexElement(name)]))
     }
 

@@ -60,6 +60,11 @@ import Testing
         ("var a: Rating = Rating.good\n#if DEBUG\n    .next\n#endif\nvar b: Int",
             "2:5: “a” is inside #if, so that the model would differ between builds. Move it out, or mark it @Transient."),
         ("#Index<A>()", "2:1: #Index names no property."),
+        ("#if DEBUG\n#Index<A>([\\.a])\n#else\n#Unique<A>([\\.a])\n#endif\nvar a: Int\n#Index<A>([\\.a])",
+            """
+            3:1: #Index is inside #if, so that the model would differ between builds. Move it out.
+            5:1: #Unique is inside #if, so that the model would differ between builds. Move it out.
+            """),
         ("#Unique<A>([\\.a[0]!, \\.])", "2:12: #Unique takes key paths over named properties, such as `\\.year`."),
     ]
 

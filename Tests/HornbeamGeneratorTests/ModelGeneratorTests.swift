@@ -177,6 +177,40 @@ import Testing
         #expect(generator.omissions == ["Thing.place is written without its default value, which no short expression makes."])
     }
 
+    @Test func defaultsHaveTheTypeOfTheirAttribute() throws {
+        let attributes = [
+            AttributeDescription("count", .integer64, default: .double(5)), AttributeDescription("share", .double, default: .decimal(Decimal(0.5))),
+            AttributeDescription("size", .integer16, default: .bool(true)), AttributeDescription("isNew", .boolean, default: .int(1)),
+        ]
+        let generator = ModelGenerator(ModelDefinition(entities: [Entity("Thing", attributes: attributes)]), name: "Things", style: .macro)
+        let text = try generator.files()[0].text
+        for line in ["var count: Int = 5\n", "var share: Double = 0.5\n", "var size: Int16 = 1\n", "var isNew: Bool = true\n"] {
+            #expect(text.contains(line), "\(text)")
+        }
+        #expect(generator.omissions.isEmpty)
+    }
+
+    @Test("GEN-1: a file in another encoding was written by hand, and stays")
+    func filesThatAreNotUTF8() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "generated-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let bytes = Data("// Gr\u{F6}\u{DF}e\n".unicodeScalars.map { UInt8($0.value) })
+        try bytes.write(to: folder.appending(path: "Book.swift"))
+        let outcomes = try GeneratedFiles(ModelGenerator(Self.library(), name: "Library", style: .macro).files()).write(to: folder)
+        #expect(outcomes.first { $0.name == "Book.swift" }?.outcome == .kept)
+        #expect(try Data(contentsOf: folder.appending(path: "Book.swift")) == bytes)
+        #expect(outcomes.first { $0.name == "Author.swift" }?.outcome == .written)
+    }
+
+    @Test("GEN-1: a class with the name of the model's type is refused", arguments: CodeStyle.allCases)
+    func classWithTheNameOfTheModelsType(style: CodeStyle) throws {
+        let definition = ModelDefinition(entities: [Entity("ThingsModel")])
+        let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: style).files() }
+        #expect(error?.code == .invalidModel && error?.entity == "ThingsModel")
+        #expect(throws: Never.self) { try ModelGenerator(definition, name: "Other", style: style).files() }
+    }
+
     @Test func textsBecomeLiteralsThatNothingInThemEnds() throws {
         let text = "a \"quoted\" \\(word)\nand a line\u{1}\"\"\"#"
         let attribute = AttributeDescription("note", .string, default: .string(text))
@@ -195,14 +229,16 @@ import Testing
 
     @Test("GEN-1: a property with the name of a member of every managed object is refused", arguments: CodeStyle.allCases)
     func namesOfMembers(style: CodeStyle) throws {
-        for name in ["tokens", "entityName", "fetchRequest", "isFailed"] {
+        for name in ["tokens", "entityName", "fetchRequest", "isFailed", "Self", "Protocol"] {
             let definition = ModelDefinition(entities: [Entity("Thing", attributes: [AttributeDescription(name, .string)])])
             let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: style).files() }
             #expect(error?.code == .invalidModel && error?.key == name)
         }
     }
 
-    @Test("GEN-1: classes of two entities, or with a name that is not one of Swift, are refused", arguments: ["Item", "Wrong name", "1st", "A {}"])
+    @Test(
+        "GEN-1: classes of two entities, or with a name that is not one of Swift, are refused",
+        arguments: ["Item", "Wrong name", "1st", "A {}", "class", "Self"])
     func namesOfClasses(name: String) throws {
         let definition = ModelDefinition(entities: [Entity("First", className: name), Entity("Second", className: name)])
         let error = #expect(throws: HornbeamError.self) { try ModelGenerator(definition, name: "Things", style: .macro).files() }

@@ -119,6 +119,22 @@ import Testing
         try PostgresServer.container(description).close()
     }
 
+    @Test("a store that several threads open at once is opened once")
+    func openingAtOnce() throws {
+        let store = PostgresStore(PostgresServer.connection ?? "", schema: PostgresServer.freshSchema())
+        let model = try StoreConformance.model()
+        let codes = Mutex<[HornbeamError.Code?]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let error = hornbeamError { try store.open(model) }
+            codes.withLock { $0.append(error?.code) }
+        }
+        let found = codes.withLock { $0 }
+        #expect(found.count { $0 == nil } == 1 && found.count { $0 == .storeInUse } == 3)
+        try store.close()
+        try store.open(model)
+        try store.close()
+    }
+
     private enum Work: CaseIterable { case background, actor, asynchronous, batch }
 
     @Test("a cancelled task cancels its statement on the server", .timeLimit(.minutes(20)), arguments: Work.allCases)
@@ -217,6 +233,44 @@ import Testing
         #expect(proxy.closedCount == 2)
     }
 
+    @Test(
+        "objects, lists and lazy results that an app holds are read while the server restarts, and then show what others have saved",
+        .timeLimit(.minutes(20)))
+    func heldObjects() async throws {
+        let (schema, application) = (PostgresServer.freshSchema(), "held" + UUID().uuidString.prefix(8))
+        let proxy = try SocketProxy(server: PostgresServer.folder)
+        let container = try PostgresServer.container(
+            .postgres("host=\(proxy.folder) user=hornbeam dbname=postgres application_name=\(application)", schema: schema, connectionsMax: 2))
+        let writer = try PostgresServer.container(schema)
+        let context = container.newContext()
+        let author = try context.make("Author", ["name": "a", "born": 1900])
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Author", sortedBy: [FetchSort("name")])
+        let list = try FetchedResultsController(request, in: context)
+        list.onChange = { _ in }
+        try list.performFetch()
+        let lazy = try context.fetchLazily(request)
+        proxy.setAway(.starting)
+        try PostgresServer.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '\(application)'")
+        let other = writer.newContext()
+        try other.existingObject(with: author.objectID).setValue(1901, forKey: "born")
+        try other.make("Author", ["name": "b"])
+        try other.save()
+        #expect(try author.value(forKey: "born") == 1900)
+        #expect(list.fetchedObjects?.count == 1 && lazy.count == 1 && lazy[0] === author)
+        proxy.setAway(nil)
+        while list.fetchedObjects?.count != 2 {
+            try await Task.sleep(for: .milliseconds(20))
+            try context.mergeChanges()
+            context.processPendingChanges()
+        }
+        #expect(try author.value(forKey: "born") == 1901 && lazy.count == 1)
+        try author.setValue(1902, forKey: "born")
+        try context.save()
+        #expect(try PostgresServer.run("SELECT born FROM \"\(schema)\".\"Author\" WHERE name = 'a'") == "1902")
+        for container in [container, writer] { try container.close() }
+    }
+
     @Test(.timeLimit(.minutes(20)), arguments: SocketProxy.Absence.allCases) func waitingForAServerHasALimit(absence: SocketProxy.Absence) throws {
         let (proxy, container) = try PostgresServer.proxied(PostgresServer.freshSchema(), connectionTimeout: .milliseconds(400))
         proxy.setAway(absence)
@@ -249,10 +303,14 @@ import Testing
         CREATE FUNCTION \"%\".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no %%', NEW.name; END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON \"%\".\"Author\" FOR EACH ROW EXECUTE FUNCTION \"%\".refuse()
         """,
+        """
+        CREATE FUNCTION \"%\".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no %%', NEW.name USING ERRCODE = '42501'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON \"%\".\"Author\" FOR EACH ROW EXECUTE FUNCTION \"%\".refuse()
+        """,
     ]
 
     private static let obstacleCodes: [HornbeamError.Code] = [
-        .storeOperationFailed, .storeOperationFailed, .validation, .missingRequiredValue, .constraintConflict, .storeOperationFailed,
+        .storeOperationFailed, .storeOperationFailed, .validation, .missingRequiredValue, .constraintConflict, .storeOperationFailed, .storeOperationFailed,
     ]
 
     @Test("errors name no values", arguments: obstacles.indices)

@@ -69,6 +69,26 @@ import Testing
         }
     }
 
+    @Test("distinct dictionaries are groups of the server, in an order by their columns; in another order they are found here")
+    func distinctDictionaries() throws {
+        let schema = PostgresServer.freshSchema()
+        let memory = try PostgresServer.container(.inMemory())
+        _ = try library(PostgresServer.container(schema))
+        _ = try library(memory)
+        let context = try PostgresServer.container(schema).newContext()
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Work")
+        request.propertiesToFetch = ["author.name", "title"]
+        request.returnsDistinctResults = true
+        for (keys, isGrouped) in [([], true), (["title"], true), (["author.name", "title"], true), (["author.born", "title"], false)] {
+            request.sortDescriptors = keys.map { FetchSort($0, ascending: false) }
+            for (limit, offset) in [(0, 0), (2, 1)] {
+                (request.fetchLimit, request.fetchOffset) = (limit, offset)
+                #expect(try context.fetch(request) == memory.newContext().fetch(request), "\(keys) \(limit)")
+            }
+            #expect(try context.explain(request).contains("GROUP BY") == isGrouped, "\(keys)")
+        }
+    }
+
     @Test func referencesAreObjectIDsOfTheContext() throws {
         let schema = PostgresServer.freshSchema()
         _ = try library(PostgresServer.container(schema))

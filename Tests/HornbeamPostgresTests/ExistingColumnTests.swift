@@ -148,6 +148,28 @@ import Testing
     }
 
     /// Comparisons by the server had other results than those here, and LIKE ended with an error.
+    /// The quotation marks of such a name were part of a character, so that they were not removed.
+    @Test("names of an existing table and its columns can begin with a mark that combines with a quotation mark")
+    func combiningNames() throws {
+        let mark = "\u{301}"
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "\(mark)notes", "postgres.key": "\(mark)id"]) {
+                Attribute("code", .string, unique: true).adding(userInfo: ["postgres.column": "\(mark)code\"\(mark)"])
+            }
+        }
+        let columns = "\"\(mark)id\" bigserial PRIMARY KEY, \"\(mark)code\"\"\(mark)\" text NOT NULL UNIQUE, _version bigint NOT NULL DEFAULT 1"
+        let schema = try existing.schema("CREATE TABLE \"\(mark)notes\" (\(columns));")
+        let container = try PostgresServer.container(schema, model)
+        let context = container.newContext()
+        try context.make("Note", ["code": "a"])
+        try context.save()
+        let other = try PostgresServer.container(schema, model).newContext()
+        try other.make("Note", ["code": "a"])
+        #expect(hornbeamError { try other.save() }?.code == .constraintConflict)
+        #expect(try existing.rows(schema, "SELECT * FROM \"\(mark)notes\"") == ["1|a|1"])
+        try container.close()
+    }
+
     @Test("a column whose collation takes different texts for equal is refused")
     func equatingCollations() throws {
         let schema = try existing.schema(

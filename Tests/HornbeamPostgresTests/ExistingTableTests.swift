@@ -162,6 +162,27 @@ import Testing
         try b.close()
     }
 
+    /// The holder was taken for an object of the save, so that merge policies did not apply.
+    @Test("a taken unique value is a conflict with its holder, also if the save changes an object of another table with the same key")
+    func holdersWithEqualKeys() throws {
+        let schema = try schema()
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        // Book 1; Ann is author 1.
+        let book = try #require(try objects(context, "Book", "title == 'First'", by: "title").first)
+        try book.setValue("Changed", forKey: "title")
+        let twin = try context.insert(entityNamed: "Author")
+        try twin.setValue("Ann", forKey: "name")
+        try twin.setValue(1, forKey: "born")
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .constraintConflict && error?.message.contains("and the stored Author/p") == true, "\(error?.message ?? "")")
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        try context.save()
+        #expect(try rows(schema, "SELECT \"full name\", born FROM authors ORDER BY 1") == ["Ann|1", "Bob|"])
+        #expect(try rows(schema, "SELECT title FROM books WHERE id = 1") == ["Changed"])
+        try container.close()
+    }
+
     @Test("a destroyed store leaves existing tables and their rows, and removes its own tables")
     func existingTablesAreNotDestroyed() throws {
         let schema = try schema()

@@ -137,6 +137,46 @@ import Testing
         try container.close()
     }
 
+    @Test("a save or a batch that ends with a serialization failure runs five times at most, and the context keeps its changes", arguments: [false, true])
+    func serializationFailures(isBatch: Bool) throws {
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let picture = try add("p", Data(), context)
+        try context.save()
+        func fail(unless condition: String) throws {
+            try PostgresServer.sql(
+                """
+                SET search_path TO "\(schema)"; CREATE SEQUENCE IF NOT EXISTS attempts;
+                CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF nextval('"\(schema)".attempts') \(condition) THEN RETURN NEW; END IF;
+                    RAISE 'again' USING ERRCODE = '40001';
+                END $$;
+                CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON "Picture" FOR EACH ROW EXECUTE FUNCTION fail()
+                """)
+        }
+        func run() throws {
+            if isBatch {
+                var update = BatchUpdateRequest(entityName: "Picture")
+                update.set("views", to: 1)
+                try container.newContext().execute(update)
+            } else {
+                try picture.setValue(1, forKey: "views")
+                try context.save()
+            }
+        }
+        try fail(unless: "> 100")
+        let error = hornbeamError { try run() }
+        #expect(error?.code == .storeOperationFailed && error?.cause?.contains("SQLSTATE 40001") == true, "\(error?.message ?? "")")
+        #expect(context.hasChanges != isBatch)
+        #expect(try PostgresServer.sql("SELECT last_value FROM \"\(schema)\".attempts") == "5")
+        try fail(unless: "= 10")
+        try run()
+        #expect(try PostgresServer.sql("SELECT views || ' ' || _version FROM \"\(schema)\".\"Picture\"") == "1 2")
+        #expect(try PostgresServer.sql("SELECT last_value FROM \"\(schema)\".attempts") == "10")
+        try container.close()
+    }
+
     private func deadlocks() throws -> String {
         try PostgresServer.sql("SELECT sum(deadlocks) FROM pg_stat_database")
     }

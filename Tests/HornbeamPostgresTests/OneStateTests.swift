@@ -69,6 +69,44 @@ import Testing
         #expect(mixed.isEmpty)
     }
 
+    /// The objects were read in a newer state than the objects to which they refer.
+    @Test("dictionaries with columns that are computed here have values of one state", arguments: 1 ... 5)
+    func computedDictionaries(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        var request = FetchRequest<[String: PropertyValue]>(entityName: "Work")
+        request.propertiesToFetch = ["title", try .expression("name", "lowercase:(author.name)")]
+        let found = try container.newContext().fetch(request)
+        #expect(found == [["title": "old", "name": "old"]] || found == [["title": "new", "name": "new"]], "\(found)")
+        try container.close()
+    }
+
+    /// The sections were counted in a newer state than that of the objects, so that they had other objects, or there was an error.
+    @Test("FRC-1: the sections of a list with batches are those of its objects, although another process saves meanwhile", arguments: 1 ... 4)
+    func sectionedLists(message: Int) throws {
+        let schema = PostgresServer.freshSchema()
+        let writer = try filled(schema)
+        let (proxy, container) = try PostgresServer.proxied(schema)
+        let context = container.newContext()
+        #expect(try context.all("Tag", by: "label").count == 1)
+        proxy.beforeMessage(message) {
+            do { try Self.change(writer, to: "new") } catch { Issue.record(error) }
+        }
+        let request = FetchRequest<ManagedObject>(entityName: "Tag", sortedBy: [FetchSort("label")]).batches(of: 10)
+        let list = try FetchedResultsController(request, in: context, sectionedBy: "label")
+        try list.performFetch()
+        let sections = list.sections.map { "\($0.name) \($0.count)" }
+        #expect(sections == ["old 1"] || sections == ["new 2"], "\(sections)")
+        for section in list.sections {
+            for tag in section.objects { #expect(try tag.value(forKey: "label") == .string(section.name)) }
+        }
+        try container.close()
+    }
+
     @Test("readers with prefetching beside a writer always get a connection", .timeLimit(.minutes(20)))
     func connectionsOfReaders() throws {
         let schema = PostgresServer.freshSchema()

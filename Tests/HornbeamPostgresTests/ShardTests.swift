@@ -200,6 +200,32 @@ import Testing
         try container.close()
     }
 
+    /// Such keys were one part of a save, which named one of them for all rows.
+    @Test("shard keys with the same letters in other bytes are different keys, and so are an unknown key and an empty text")
+    func shardKeysAreBytes() throws {
+        let tenants = ["", "e\u{301}", "\u{E9}"]
+        let layout = try StoreLayout(Self.model(), schema: "shop")
+        for (place, tenant) in tenants.enumerated() { layout.shards.remember(tenant, of: CustomStoreKey("Book", UInt64(place + 1))) }
+        let groups = try layout.groups([4, 3, 2, 1].map { CustomStoreKey("Book", $0) })
+        #expect(groups.map { $0.keys } == [[4], [1], [2], [3]])
+        #expect(groups.map { $0.shard.map { Array($0.utf8) } } == [nil] + tenants.map { Array($0.utf8) })
+        let schema = PostgresServer.freshSchema()
+        let container = try PostgresServer.container(schema, Self.model())
+        let context = container.newContext()
+        let books = try tenants.map { try make(context, "Book", ["tenant": .string($0), "title": "old"]) }
+        try context.save()
+        for book in books { try book.setValue("new", forKey: "title") }
+        try context.save()
+        #expect(try PostgresServer.sql("SELECT count(*) FROM \"\(schema)\".\"Book\" WHERE title = 'new' AND _version = 2") == "3")
+        let author = try make(context, "Author", ["tenant": .string(tenants[1]), "name": "Ann"])
+        try books[2].setValue(.objectID(author.objectID), forKey: "author")
+        #expect(hornbeamError { try context.save() }?.code == .relationshipAcrossStores)
+        context.rollback()
+        try books[2].setValue(.string(tenants[1]), forKey: "tenant")
+        #expect(hornbeamError { try context.save() }?.code == .unsupportedRequest)
+        try container.close()
+    }
+
     @Test("models whose shard keys cannot be kept are refused")
     func modelsAreChecked() throws {
         func refusal(_ entities: [Entity]) throws -> String {

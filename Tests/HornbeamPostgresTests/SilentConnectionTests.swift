@@ -45,6 +45,27 @@ import Testing
         try container.close()
     }
 
+    @Test("a save whose proxy stops reading it ends after tcp_user_timeout, and is written once", .timeLimit(.minutes(20)))
+    func savesThatAreNotRead() throws {
+        let schema = PostgresServer.freshSchema()
+        let proxy = try StallingProxy(server: PostgresServer.folder)
+        let parameters = "host=127.0.0.1 port=\(proxy.port) sslmode=disable gssencmode=disable user=hornbeam dbname=postgres tcp_user_timeout=1000"
+        let container = try PostgresServer.container(.postgres(parameters, schema: schema, connectionsMax: 2, connectionTimeout: .seconds(1)))
+        let context = container.newContext()
+        let new = try context.make("Values", ["data": .data(Data(count: 20 << 20))])
+        try context.obtainPermanentIDs(for: [new])
+        proxy.stopReading(after: 1 << 20)
+        let error = hornbeamError { try context.save() }
+        #expect(error?.message.contains("unknown") == true, "\(error?.message ?? "")")
+        proxy.stopReading(after: nil)
+        // The server may not have noticed yet that the first connection has ended.
+        while context.hasChanges {
+            do { try context.save() } catch { usleep(100_000) }
+        }
+        #expect(try PostgresServer.sql("SELECT count(*), sum(length(data)) FROM \"\(schema)\".\"Values\"") == "1|\(20 << 20)")
+        try container.close()
+    }
+
     @Test("a cancelled fetch ends after connectionTimeout although no answer arrives, without a statementTimeout", .timeLimit(.minutes(20)))
     func cancelledFetches() async throws {
         let (proxy, container) = try PostgresServer.proxied(PostgresServer.freshSchema(), connectionTimeout: .milliseconds(400))

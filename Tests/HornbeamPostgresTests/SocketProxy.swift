@@ -31,7 +31,7 @@ final class SocketProxy: Sendable {
 
     /// The folder of the socket, for `host` in a connection string.
     let folder: String
-    private let serverPath: String
+    private let serverFolder: String
     private let listener: Int32
     private let cuts = Mutex<[Cut]>([])
     private let absence = Mutex<Absence?>(nil)
@@ -44,7 +44,7 @@ final class SocketProxy: Sendable {
     init(server: String) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "p" + UUID().uuidString.prefix(8)).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        serverPath = server + "/.s.PGSQL.5432"
+        serverFolder = server
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let status = Self.withAddress(folder + "/.s.PGSQL.5432") { [listener] in bind(listener, $0, $1) }
         guard listener >= 0, status == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
@@ -129,9 +129,12 @@ final class SocketProxy: Sendable {
     /// Forgets messages that have not come.
     func forwardAll() { cuts.withLock { $0 = [] } }
 
-    private func connect() -> Int32? {
+    private func connect() -> Int32? { Self.connection(toServer: serverFolder) }
+
+    /// - Parameter folder: The folder of the server's socket.
+    static func connection(toServer folder: String) -> Int32? {
         let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        if Self.withAddress(serverPath, { Glibc.connect(server, $0, $1) }) == 0 { return server }
+        if withAddress(folder + "/.s.PGSQL.5432", { Glibc.connect(server, $0, $1) }) == 0 { return server }
         close(server)
         return nil
     }

@@ -1,3 +1,4 @@
+import HornbeamLists
 import Testing
 
 @testable import HornbeamTool
@@ -16,6 +17,11 @@ import Testing
               日本            12
             """)
     }
+
+    @Test(arguments: [
+        ("a", 1), ("é", 1), ("e\u{301}", 1), ("日", 2), ("😀", 2), ("👩‍👩‍👧", 2), ("🇩🇪", 2), ("✅", 2), ("⌚", 2), ("❤️", 2), ("❤", 1), ("a\u{200B}b", 2), ("©", 1),
+    ])
+    func columnsOfATerminal(text: String, width: Int) { #expect(text.displayWidth == width) }
 
     @Test func anEmptyTableShowsItsTitles() {
         #expect(TextTable([.text("a"), .number("bb")]).description == "  a  bb\n  ─  ──")

@@ -25,20 +25,37 @@ import Testing
 
     @Test("the log that a process has not read, and the age of its oldest snapshot, are those that its locks record")
     func progressIsListed() throws {
-        try FileManager.default.createDirectory(atPath: folder.path("s"), withIntermediateDirectories: true)
-        // The durable log ends at byte 5 × 4,096.
-        try Data([0, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0]).write(to: URL(filePath: folder.path("s/lock")))
-        let file = open(folder.path("s/meta"), O_RDWR | O_CREAT, 0o600)
-        defer { close(file) }
         let now = Int64(ProcessInfo.processInfo.systemUptime)
-        for byte in [0, 1 << 60 + 3, 1 << 61 + now - 7] as [Int64] {
+        // The durable log ends at byte 5 × 4,096.
+        let file = try lock([0, 1 << 60 + 3, 1 << 61 + now - 7], durableEnd: 5 * 4096)
+        defer { close(file) }
+        let own = try #require(StoreProcesses(path: folder.path("s"), excluding: 0).list.first { $0.identifier == getpid() })
+        #expect(own.access == .sharing && own.unreadBytes == 2 * 4096)
+        #expect((7...9).contains(own.snapshotAge ?? -1))
+    }
+
+    @Test(
+        "a damaged file `lock`, and locks that Hornbeam does not take, do not end the tool",
+        arguments: [(1 << 63, 3, nil), (.max, 3, nil), (1 << 62, 1 << 52, 0), (8192, 1, 4096)] as [(UInt64, Int64, Int?)])
+    func damagedLocksAreListed(durableEnd: UInt64, readBlocks: Int64, unread: Int?) throws {
+        let file = try lock([0, 1 << 60 + readBlocks, Int64.max - 1], durableEnd: durableEnd)
+        defer { close(file) }
+        let own = try #require(StoreProcesses(path: folder.path("s"), excluding: 0).list.first { $0.identifier == getpid() })
+        #expect(own.unreadBytes == unread && own.snapshotAge == 0)
+    }
+
+    /// Makes the files of a store, and locks bytes of its file `meta`. Returns the file's descriptor.
+    private func lock(_ bytes: [Int64], durableEnd: UInt64) throws -> Int32 {
+        try FileManager.default.createDirectory(atPath: folder.path("s"), withIntermediateDirectories: true)
+        let position = withUnsafeBytes(of: durableEnd.littleEndian) { Data($0) }
+        try (Data(count: 8) + position).write(to: URL(filePath: folder.path("s/lock")))
+        let file = open(folder.path("s/meta"), O_RDWR | O_CREAT, 0o600)
+        for byte in bytes {
             // 37 is `F_OFD_SETLK`.
             var lock = flock(l_type: Int16(F_RDLCK), l_whence: Int16(SEEK_SET), l_start: off_t(byte), l_len: 1, l_pid: 0)
             #expect(fcntl(file, 37, &lock) == 0)
         }
-        let own = try #require(StoreProcesses(path: folder.path("s"), excluding: 0).list.first { $0.identifier == getpid() })
-        #expect(own.access == .sharing && own.unreadBytes == 2 * 4096)
-        #expect((7...9).contains(own.snapshotAge ?? -1))
+        return file
     }
 
     @Test("a store's processes, their access and the turn", arguments: [false, true])

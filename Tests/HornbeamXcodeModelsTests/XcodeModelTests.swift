@@ -187,6 +187,15 @@ import Testing
         ])
     }
 
+    @Test("MOD-10: the old flag of an index is ignored for a transient attribute, with a note")
+    func indexOfATransientAttributeIsIgnored() throws {
+        let read = try changed([("<attribute name=\"isOpen\" ", "<attribute name=\"isOpen\" indexed=\"YES\" ")])
+        #expect(try ManagedObjectModel(read).entity(named: "Book").fetchIndexes.map(\.name).contains("indexed_isOpen") == false)
+        #expect(read.notes.map(\.message) == [
+            "In the model file, the flag “indexed” of “Book.isOpen” was ignored: a transient property is not stored.",
+        ])
+    }
+
     @Test("ATT-4: a default number followed by other text is omitted and reported, not truncated", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
     func cutNumbersAreReported(_ text: String) throws {
         let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])
@@ -275,5 +284,21 @@ import Testing
         #expect(broken?.message.contains("is not a property list") == true)
         let absent = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder.appending(path: "x.xcdatamodel")) }
         #expect(absent?.code == .inputOutput)
+    }
+
+    @Test("MDL-12: a version is found whose folder has its name in another Unicode normalisation, as folders of a Mac have")
+    func versionsInAnotherNormalisation() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).xcdatamodeld")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (composed, decomposed) = ("Gr\u{F6}\u{DF}e", "Gro\u{308}\u{DF}e")
+        for name in ["A", decomposed] {
+            let version = folder.appending(path: "\(name).xcdatamodel")
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try Data("<model><entity name=\"\(name == "A" ? "A" : "B")\"/></model>".utf8).write(to: version.appending(path: "contents"))
+        }
+        let list = "<plist version=\"1.0\"><dict><key>_XCCurrentVersionName</key><string>\(composed).xcdatamodel</string></dict></plist>"
+        try Data(list.utf8).write(to: folder.appending(path: ".xccurrentversion"))
+        #expect(try ManagedObjectModel(xcodeModelAt: folder).entities.map(\.name) == ["B"])
+        #expect(try XcodeModelBundle(contentsOf: folder).version(named: composed).definition.entities.map(\.name) == ["B"])
     }
 }

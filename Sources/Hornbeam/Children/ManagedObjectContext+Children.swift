@@ -59,7 +59,7 @@ extension ManagedObjectContext {
         family.parentEditsSeen = parent.edits
         guard automaticallyMergesChangesFromParent else { return merged }
         merged.unlistedEntities = nil
-        tracker.noteEdit()
+        tracker.countEdit()
         for object in registry.objects where !object.isInserted && !object.state.contains(.watched) {
             if object.hasChanges {
                 if let row = recordingFailure(object, { try parentRow(of: object) }) { rebase(object, on: row) }
@@ -99,14 +99,14 @@ extension ManagedObjectContext {
     }
 
     /// Replaces the temporary IDs of new objects by permanent ones, in this context and its descendants.
-    func adopt(_ changes: [ManagedObjectID: ManagedObjectID]) {
+    func replaceTemporaryIDs(_ changes: [ManagedObjectID: ManagedObjectID]) {
         for (old, new) in changes {
             guard let object = registeredObject(for: old), let reference = reference(new) else { continue }
             rekey(object, to: reference)
         }
         replaceReferences(changes)
         for object in registry.objects { object.record?.replaceFrozen(changes) }
-        for child in family.children { child.context?.adopt(changes) }
+        for child in family.children { child.context?.replaceTemporaryIDs(changes) }
     }
 }
 

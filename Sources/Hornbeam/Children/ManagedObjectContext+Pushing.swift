@@ -28,7 +28,7 @@ extension ManagedObjectContext {
         tracker.upserted.removeAll()
         finishMergeReport()
         family.parentEditsSeen = parent.edits
-        tracker.noteEdit()
+        tracker.countEdit()
         for object in saved { object.didSave() }
         for object in saved where object.state.contains(.deleted) { detachDeleted(object) }
         if let notificationChanges { post(.didSaveObjectIDs, DidSave(changes: notificationChanges), notificationChanges) }

@@ -20,7 +20,7 @@ extension ManagedObjectContext {
             !role.isDetachedReader,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
-        if tracker.note(object, isNew: isNew) { tracker.eventBegan?() }
+        if tracker.recordChange(of: object, isNew: isNew) { tracker.eventBegan?() }
     }
 
     /// Clears `updated` if the values equal those of the store again.

@@ -77,7 +77,7 @@ extension ManagedObjectContext {
 
     /// Removes a new object, which has no row, from the context.
     func forget(_ object: ManagedObject) {
-        tracker.noteEdit()
+        tracker.countEdit()
         tracker.upserted.remove(ObjectIdentifier(object))
         registry.remove(object.registryKey)
         object.detach()

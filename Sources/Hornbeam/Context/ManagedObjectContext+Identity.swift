@@ -29,8 +29,23 @@ extension ManagedObjectContext {
         }
         let scope = scope(at: entity.index, in: slot)
         // All entities of a store take their keys from one sequence, so an ID with a wrong entity can have the key of a registered object.
-        if registry[id.reference | scope.keyBits] != nil, !hasRow(id.reference, scope) { return makeDetachedObject(scope, key: id.reference) }
-        return makeFault(scope, key: id.reference, hint: RowHint())
+        return registeredObject(id.reference | scope.keyBits, scope) ?? makeFault(scope, key: id.reference, hint: RowHint())
+    }
+
+    /// The object for a row at a key; nil if the caller must make it.
+    @inline(__always)
+    func registeredObject(_ key: UInt64, _ scope: EntityScope) -> ManagedObject? {
+        guard let object = registry[key] else { return nil }
+        return object.scope === scope || object.scope.entity === scope.entity ? object : missingObject(key, scope, besides: object)
+    }
+
+    /// The object for a key at which the context has an object of another entity, because one of the two was named by a wrong ID or by a damaged row: a
+    /// detached object if there is no row. Nil if there is a row, or may be one that is not loaded: its object must replace the other one.
+    @inline(never)
+    private func missingObject(_ key: UInt64, _ scope: EntityScope, besides other: ManagedObject) -> ManagedObject? {
+        let local = StoreSlot.local(key)
+        if hasRow(local, scope) || (scope.isIncremental && other.isFault && !hasRow(local, other.scope)) { return nil }
+        return makeDetachedObject(scope, key: local)
     }
 
     /// False also if the row cannot be read.
@@ -114,9 +129,9 @@ extension ManagedObjectContext {
 
     /// The object for a row that is known to exist.
     func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
-        if let object = registry[reference.key] { return object }
-        return makeFault(
-            scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
+        let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
+        if let object = registeredObject(reference.key, scope) { return object }
+        return makeFault(scope, key: StoreSlot.local(reference.key), hint: hint)
     }
 
     /// The objects with several IDs. The rows of faults are located, so that their first access needs no lookup.
@@ -132,8 +147,8 @@ extension ManagedObjectContext {
     /// another, so their memory accesses overlap.
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
         references.map { reference in
-            if let object = registry[reference.key] { return object }
             let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
+            if let object = registeredObject(reference.key, scope) { return object }
             let key = StoreSlot.local(reference.key)
             return makeFault(scope, key: key, hint: place(of: key, in: scope))
         }
@@ -145,7 +160,7 @@ extension ManagedObjectContext {
         var objects: [ManagedObject] = []
         objects.reserveCapacity(keys.count)
         for key in keys {
-            let object = registry[key | scope.keyBits]
+            let object = registeredObject(key | scope.keyBits, scope)
             objects.append(object ?? makeFault(scope, key: key, hint: hints.isEmpty ? RowHint() : hints[objects.count]))
         }
         return objects
@@ -201,7 +216,7 @@ extension ManagedObjectContext {
         for (object, reference) in try reserveKeys(for: temporary, in: stack) { changes[object.objectID] = objectID(reference) }
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
-        outermost.adopt(changes)
+        outermost.replaceTemporaryIDs(changes)
     }
 
     /// Moves an object from its temporary key to a permanent one.

@@ -118,7 +118,7 @@ extension ManagedObjectContext {
     /// - Parameter resolving: True if this call resolves conflicts; false if the save resolves them.
     func reread(_ object: ManagedObject, mergeChanges: Bool, resolving: Bool = false) {
         failures.forget(object.objectID)
-        tracker.noteEdit()
+        tracker.countEdit()
         tracker.objects.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {

@@ -83,12 +83,12 @@ extension ManagedObjectContext {
 
     /// Loads the objects at the other end of a relationship of several objects together, if their store answers queries itself.
     func loadRelated(to objects: [ManagedObject], along name: String) throws {
-        guard let store = stack.queryingStore else { return }
-        for (scope, objects) in Dictionary(grouping: objects.lazy.filter { !$0.objectID.isTemporaryID }, by: \.scope) {
+        guard let store = stack.queryingStore, let slot = stack.slotOfLoneStore else { return }
+        for (scope, objects) in Dictionary(grouping: objects.lazy.filter { !$0.objectID.isTemporaryID }, by: \.scope) where scope.slot == slot {
             guard let property = scope.entity.relationshipsByName[name] else { continue }
             let owners = objects.map { ObjectReference(scope.entity, $0.key) }
-            let transaction = try readingSnapshot()[.first]?.transaction ?? .max
-            if try store.loadRelated(to: owners, by: property, in: transaction) { try switchToNewest(.first) }
+            let transaction = try readingSnapshot()[slot]?.transaction ?? .max
+            if try store.loadRelated(to: owners, by: property, in: transaction) { try switchToNewest(slot) }
         }
     }
 

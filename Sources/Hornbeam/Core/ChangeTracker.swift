@@ -13,13 +13,13 @@ struct ChangeTracker {
     /// Called at the first change of an event. The view context then schedules `processPendingChanges` at the end of the main actor's turn.
     var eventBegan: (() -> Void)?
 
-    mutating func noteEdit() { edits &+= 1 }
+    mutating func countEdit() { edits &+= 1 }
 
     /// Marks an object as changed.
     ///
     /// - Returns: True at the first change of an event. The caller then calls `eventBegan`, which may read the context.
-    mutating func note(_ object: ManagedObject, isNew: Bool) -> Bool {
-        noteEdit()
+    mutating func recordChange(of object: ManagedObject, isNew: Bool) -> Bool {
+        countEdit()
         let before = object.state
         object.state.insert(.changedSinceWillSave)
         if !object.state.contains(.inserted) { object.state.insert(.updated) }
@@ -46,6 +46,6 @@ struct ChangeTracker {
         objects.removeAll()
         event = PendingEvent()
         upserted.removeAll()
-        noteEdit()
+        countEdit()
     }
 }

@@ -22,7 +22,7 @@ internal import HornbeamStore
     /// The group of the last successful search, and its slot.
     private var last: (number: UInt64, place: Int) = (0, 0)
     /// Bounds of the numbers in use.
-    private var bounds: (lower: UInt64, upper: UInt64) = noBounds
+    private(set) var bounds: (lower: UInt64, upper: UInt64) = noBounds
     private static let noBounds = (lower: UInt64.max, upper: UInt64(0))
     private(set) var count = 0
     /// For each slot, a bitmap of the objects that become faults at their next lookup; nil if there are none.
@@ -110,53 +110,6 @@ internal import HornbeamStore
         return objects
     }
 
-    /// The objects with the next larger keys; the search ends at `limit` objects, or 256 keys after `key`.
-    func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
-        var found: [ManagedObject] = []
-        var next = key
-        while found.count < limit, next &- key < 256 {
-            guard let place = place(of: Self.number(next)) else {
-                next = (next | UInt64(Self.groupSize - 1)) + 1
-                continue
-            }
-            for cell in Self.cell(next)..<Self.groupSize where found.count < limit {
-                if unsafe dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + cell) }
-                if let object = unsafe cells[place * Self.groupSize + cell] { found.append(object) }
-            }
-            next = (next | UInt64(Self.groupSize - 1)) + 1
-        }
-        return found
-    }
-
-    /// True if the object at the key is in use outside the registry.
-    func isShared(_ key: UInt64) -> Bool {
-        guard let place = place(of: Self.number(key)) else { return false }
-        let index = place * Self.groupSize + Self.cell(key)
-        return unsafe cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
-    }
-
-    /// True if no object with one of the keys has a state besides its row. Finds the objects without counting references to them.
-    ///
-    /// - Parameter keyBits: The bits of the keys that are not in `keys`.
-    func haveNoState(_ keys: [UInt64], _ keyBits: UInt64) -> Bool {
-        guard count > 0, unsafe dueFaults == nil else { return count == 0 }
-        for key in keys {
-            let number = Self.number(key | keyBits)
-            // The objects of an import have neighbouring keys, so that those of another entity are often all below or above them.
-            if number < bounds.lower || number > bounds.upper { continue }
-            var place = firstPlace(number)
-            while unsafe numbers[place] != number, unsafe numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
-            if unsafe numbers[place] != 0, !isAsStored(place * Self.groupSize + Self.cell(key)) { return false }
-        }
-        return true
-    }
-
-    /// True for an object whose values are those of its row, and for an empty cell.
-    @inline(__always)
-    private func isAsStored(_ index: Int) -> Bool {
-        withObject(at: index) { $0.record == nil && $0.state.subtracting(.fault).isEmpty } ?? true
-    }
-
     // MARK: Sweeping
 
     /// A sweep runs after at least this many insertions. With few objects, the array of released objects stays in the first-level cache.
@@ -217,7 +170,7 @@ internal import HornbeamStore
 
     /// The state of an object, without reference counting.
     @inline(__always)
-    private func state(at index: Int) -> ObjectState? { withObject(at: index) { $0.state } }
+    func state(at index: Int) -> ObjectState? { withObject(at: index) { $0.state } }
 
     /// Passes an object to `body` without reference counting; nil for an empty cell.
     @inline(__always) @discardableResult
@@ -229,21 +182,21 @@ internal import HornbeamStore
     // MARK: Slots
 
     @inline(__always)
-    private static func number(_ key: UInt64) -> UInt64 { key >> 3 &+ 1 }
+    static func number(_ key: UInt64) -> UInt64 { key >> 3 &+ 1 }
 
     @inline(__always)
-    private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
+    static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
 
     /// The first slot to search. Eight neighbouring groups have adjacent slots, because they are often accessed together. A hash distributes these
     /// sets of eight slots, so that groups at equal distances, such as the members of successive objects, do not collide.
     @inline(__always)
-    private func firstPlace(_ number: UInt64) -> Int {
+    func firstPlace(_ number: UInt64) -> Int {
         let spread = ((number >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 29 & ~7
         return Int(truncatingIfNeeded: spread | number & 7) & (capacity - 1)
     }
 
     @inline(__always)
-    private func place(of number: UInt64) -> Int? {
+    func place(of number: UInt64) -> Int? {
         if last.number == number { return last.place }
         var place = firstPlace(number)
         while unsafe numbers[place] != number {

@@ -13,7 +13,7 @@ public final class PersistentStoreCoordinator: Sendable {
     /// The versions through which stores are migrated; nil for a migration in one step (MIG-14).
     public let versions: VersionedModel?
     /// The stages from each version to the next; empty if they are inferred.
-    private let migrationSteps: [MigrationStep]
+    let migrationSteps: [MigrationStep]
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let shapes = EntityShapes()
@@ -108,23 +108,6 @@ public final class PersistentStoreCoordinator: Sendable {
             Set(try managedObjectModel.entities(forConfigurationName: name).map(\.index))
         }
         return try add(try lease(description, migration), description, entities)
-    }
-
-    /// Returns a lease of a description's store, which is opened if this process has not opened it.
-    func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
-        var options = options(for: description)
-        options.migration?.progress = monitor?.report(for: description.url)
-        if let custom = description.customStore {
-            return try Store.lease(custom, model: managedObjectModel, history: description.history, migration: options.migration)
-        }
-        return try Store.lease(description.location, model: managedObjectModel, options: options)
-    }
-
-    func options(for description: PersistentStoreDescription) -> Store.Options {
-        var options = description.options
-        if let versions { options.migration?.take(versions) }
-        options.migration?.stages = migrationSteps
-        return options
     }
 
     private func add(

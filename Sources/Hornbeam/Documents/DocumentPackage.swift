@@ -65,7 +65,10 @@ final class DocumentPackage: Sendable {
     // MARK: Opening
 
     /// Completes or reverts a replacement that a crash interrupted, and removes leftover files.
+    ///
+    /// - Throws: `notAStore` if a store of the document is a symbolic link.
     func repair() throws {
+        try requireOwnStores()
         try files {
             if !DocumentFiles.exists(saved) {
                 try DocumentFiles.move(DocumentFiles.exists(next) ? next : previous, to: saved)
@@ -75,6 +78,15 @@ final class DocumentPackage: Sendable {
         // Earlier versions removed the working store file by file. Without `meta` it is the rest of such a removal.
         if hasWorkingStore, !DocumentFiles.exists(working.appending(path: "meta")) { try discardWorking() }
         try? removeLeftovers()
+    }
+
+    /// The document may come from outside. Autosaves and migrations must not write to a store elsewhere.
+    private func requireOwnStores() throws {
+        guard let link = [saved, working, next, previous, discarded].first(where: DocumentFiles.isLink) else { return }
+        throw HornbeamError(
+            .notAStore,
+            "The document \(url.lastPathComponent) has a symbolic link in the place of its store \(link.lastPathComponent). Remove the link, or get the "
+                + "document again.")
     }
 
     /// Removes stores that have no use any more, and incomplete copies. The next opening tries again if this fails.

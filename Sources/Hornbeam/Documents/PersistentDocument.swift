@@ -32,6 +32,8 @@ public final class PersistentDocument {
     public private(set) var autosaveError: (any Error)?
     /// The pause after a change before it is autosaved; nil for no autosaves after a pause.
     @ObservationIgnored public var autosaveDelay: Duration? = .seconds(5)
+    // A century: `Task.sleep` of Swift 6.3 ends the process for the longest durations.
+    private static let autosaveDelayMax = Duration.seconds(100 * 365 * 86_400)
 
     /// Opens a document. If `recovery` is not nil, the context shows the autosaved changes of the earlier session: keep them with `recover()`,
     /// or return to the saved state with `revert()`.
@@ -42,7 +44,7 @@ public final class PersistentDocument {
         try self.init(DocumentPackage(locking: url), model: model, classes: classes)
     }
 
-    private init(_ package: DocumentPackage, model: ManagedObjectModel, classes: [ManagedObject.Type]) throws {
+    init(_ package: DocumentPackage, model: ManagedObjectModel, classes: [ManagedObject.Type]) throws {
         self.package = package
         container = try PersistentContainer(name: package.url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
         do { try openStores() } catch {
@@ -56,45 +58,6 @@ public final class PersistentDocument {
             self?.contextChanged()
             return self != nil
         }
-    }
-
-    /// Discards the autosaved changes of a closed document, for example because they are damaged. The document has its saved state then.
-    ///
-    /// - Parameter url: The document.
-    /// - Throws: `storeInUse` if the document is open in this or another process; `notAStore` if there is none; `inputOutput`.
-    public static func discardAutosavedChanges(at url: URL) throws {
-        let package = try DocumentPackage(locking: url)
-        defer { package.unlock() }
-        try package.repair()
-        try package.discardWorking()
-    }
-
-    /// Opens a document with the model of classes.
-    ///
-    /// - Throws: The errors of `init(opening:model:classes:)`.
-    public convenience init(opening url: URL, for classes: ManagedObject.Type...) throws {
-        try self.init(opening: url, model: ManagedObjectModel(for: classes), classes: classes)
-    }
-
-    /// Creates an empty document, and opens it. The document exists only when it is complete.
-    ///
-    /// - Throws: `notAStore` if a file or folder exists at the URL; the errors of creating a store. Then there is no document, unless the disk also
-    ///   refuses to remove a complete one.
-    public static func create(at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws -> PersistentDocument {
-        let package = try DocumentPackage.make(at: url) { store in
-            try PersistentContainer.open(at: store, model: model, classes: classes).close()
-        }
-        do { return try PersistentDocument(package, model: model, classes: classes) } catch {
-            package.removeDocument()
-            throw error
-        }
-    }
-
-    /// Creates an empty document with the model of classes, and opens it.
-    ///
-    /// - Throws: The errors of `create(at:model:classes:)`.
-    public static func create(at url: URL, for classes: ManagedObject.Type...) throws -> PersistentDocument {
-        try create(at: url, model: ManagedObjectModel(for: classes), classes: classes)
     }
 
     /// The document's folder.
@@ -290,7 +253,7 @@ public final class PersistentDocument {
         guard isOpen, context.hasChanges, let autosaveDelay else { return }
         pendingAutosave?.cancel()
         pendingAutosave = Task { [weak self] in
-            do { try await Task.sleep(for: autosaveDelay) } catch { return }
+            do { try await Task.sleep(for: max(.zero, min(autosaveDelay, Self.autosaveDelayMax))) } catch { return }
             self?.autosaveAfterPause()
         }
     }
@@ -309,12 +272,16 @@ public final class PersistentDocument {
     /// The values of `isEdited`, beginning with the current one, until the document is closed.
     public func editedStates() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(isEdited)
+        guard isOpen else {
+            continuation.finish()
+            return stream
+        }
         let key = UUID()
         editListeners[key] = continuation
         continuation.onTermination = { [weak self] _ in
             Task { @MainActor in self?.editListeners[key] = nil }
         }
-        continuation.yield(isEdited)
         return stream
     }
 

@@ -84,8 +84,8 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
 extension ManagedObjectContext {
     /// The objects that satisfy a request, like the synchronous `fetch`, but without blocking the caller's actor (ASY-1).
     ///
-    /// The search runs on the calling thread if unsaved changes of this context affect the request, in contexts with a parent, and for a request that a store
-    /// with its own queries does not answer. If the context changes during the search, the search starts again.
+    /// The search runs on the calling thread if unsaved changes of this context affect the request, in contexts with a parent, for a request that a store
+    /// with its own queries does not answer, and beside such a store. If the context changes during the search, the search starts again.
     /// - Throws: The errors of `fetch`; `CancellationError` after a cancellation.
     public nonisolated(nonsending) func fetch<Object: ManagedObject>(
         _ asynchronous: AsynchronousFetchRequest<Object>
@@ -95,11 +95,11 @@ extension ManagedObjectContext {
             guard let fetch = try searchable(asynchronous.request.untyped) else { break }
             let edits = edits
             let found: FoundObjects
-            if let store = stack.queryingStore {
+            if let store = stack.queryingStore(for: fetch.request) {
                 guard let references = try await asynchronous.search(store, fetch) else { break }
                 guard self.edits == edits else { continue }
                 try advance()
-                found = FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
+                found = FoundObjects(try readingSnapshot().answer(references).rows)
             } else {
                 let watch = FetchTimer(self)
                 let answer = try await asynchronous.search(readingSnapshot(), fetch)
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     private func searchable(_ request: FetchDescription) throws -> ValidatedFetch? {
         try requireObjects(request)
         let fetch = try prepared(request)
-        guard parent == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
+        guard parent == nil, !stack.hasQueryingStoreBesideOthers, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
         return stack.queryingStore == nil || request.relationshipKeyPathsForPrefetching.isEmpty ? fetch : nil
     }
 }

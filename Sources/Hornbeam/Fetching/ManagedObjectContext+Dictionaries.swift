@@ -43,24 +43,29 @@ extension ManagedObjectContext {
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try DictionaryProgram(fetch.request, for: fetch.entity)
-        if let store = stack.queryingStore, !program.isGrouped {
-            if parent == nil, case .storeOnly = try pendingPlan(for: fetch) {
-                if case .found(let rows) = try store.answerDictionaries(fetch, program) { return (program, rows) }
-                try advance()
-            } else if fetch.request.relatedPaths(in: fetch.entity) != [] {
-                // The columns can read objects that a fetch of the objects alone does not load.
-                try store.load(fetch)
-                try advance()
-            }
+        if let store = stack.queryingStore(for: fetch.request), !program.isGrouped, parent == nil, case .storeOnly = try pendingPlan(for: fetch),
+            case .found(let rows) = try store.answerDictionaries(fetch, program)
+        {
+            return (program, rows)
         }
-        let rows = try reportingOnce(fetch.request, program) {
+        let isLoaded = stack.queryingStore != nil || stack.hasQueryingStoreBesideOthers
+        guard isLoaded, !program.isGrouped, fetch.request.relatedPaths(in: fetch.entity) != [] else { return (program, try rows(fetch, program)) }
+        // The columns can read objects that a fetch of the objects alone does not load.
+        return try readingOneState {
+            try stack.load(fetch)
+            try advance()
+            return (program, try rows(fetch, program))
+        }
+    }
+
+    private func rows(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        try reportingOnce(fetch.request, program) {
             // A custom store groups by the columns that the request names.
             if stack.queryingStore == nil, fetch.request.sortDescriptors.isEmpty, let program = program.groupingDistinct {
                 return try groups(fetch, program, excluding: [], adding: [])
             }
             return try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
         }
-        return (program, rows)
     }
 
     // MARK: Groups
@@ -96,16 +101,18 @@ extension ManagedObjectContext {
         if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
+        if let store = stack.queryingStore(for: fetch.request) {
             if keys.isEmpty && others.isEmpty {
                 switch try store.answerDictionaries(fetch, program) {
                 case .found(let groups): return groups
-                case .cached(let others): excluded = others
+                case .cached(let others): excluded = stack.keys(ofQuerying: others)
                 }
             } else {
-                excluded.formUnion(try store.load(fetch))
+                excluded.formUnion(try stack.load(fetch))
             }
             try advance()
+        } else {
+            excluded.formUnion(try loadBesideOthers(fetch))
         }
         let answer = try readingSnapshot().groups(fetch, program, excluding: excluded, adding: others)
         note(answer.work, results: answer.rows.count, watch)

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     @usableFromInline
     func object(_ position: Int, of found: DirectObjects) throws -> ManagedObject {
         let key = found.keys[position]
-        if let object = registry[key] { return object }
+        if let object = registeredObject(key, found.scope) { return object }
         if !found.hints.isEmpty { return makeFault(found.scope, key: key, hint: found.hints[position]) }
         var hint = RowHint()
         _ = try found.scope.readingCells().find(key, &hint)

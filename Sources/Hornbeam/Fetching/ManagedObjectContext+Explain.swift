@@ -17,6 +17,7 @@ extension ManagedObjectContext {
         if Object.self == [String: PropertyValue].self { description.resultType = .dictionaries }
         let fetch = try prepared(description)
         let program = fetch.request.resultType == .dictionaries ? try DictionaryProgram(fetch.request, for: fetch.entity) : nil
+        try loadBesideOthers(fetch)
         let plan = try stack.queryingStore?.explainQuery(fetch, program) ?? readingSnapshot().explain(fetch)
         switch try pendingPlan(for: fetch) {
         case .storeOnly: return plan

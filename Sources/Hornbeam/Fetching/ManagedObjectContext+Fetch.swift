@@ -33,13 +33,19 @@ extension ManagedObjectContext {
     @usableFromInline
     func fetchGenerally<Object: ManagedObject>(_ request: FetchDescription) throws -> [Object] {
         try requireObjects(request)
-        guard !request.relationshipKeyPathsForPrefetching.isEmpty, let store = stack.queryingStore else { return try finish(find(request), request) }
+        guard !request.relationshipKeyPathsForPrefetching.isEmpty, stack.queryingStore != nil else { return try finish(find(request), request) }
         if saving.doubt != nil {
-            // Finding out the outcome of a save can write, which the transaction of the reads cannot.
             processPendingChanges()
             try advance()
         }
-        return try store.readingOneState { try finish(find(request), request) }
+        return try readingOneState { try finish(find(request), request) }
+    }
+
+    /// Runs reads that return one state, also from a store that answers queries itself. Not while a save is in doubt: finding out its outcome can write, which
+    /// the transaction of the reads cannot.
+    func readingOneState<Result>(_ reads: () throws -> Result) throws -> Result {
+        guard saving.doubt == nil, let store = stack.queryingStore else { return try reads() }
+        return try store.readingOneState(reads)
     }
 
     /// Creates the objects of a result according to the request.
@@ -69,7 +75,26 @@ extension ManagedObjectContext {
     public func fetchLazily<Object: ManagedObject>(
         _ request: FetchRequest<Object>
     ) throws -> FetchedObjects<Object> {
-        FetchedObjects(context: self, found: try find(request.untyped), request: request.untyped)
+        try requireObjects(request.untyped)
+        let found = try find(request.untyped)
+        try requireClass(Object.self, of: found, request.untyped)
+        return FetchedObjects(context: self, found: found, request: request.untyped)
+    }
+
+    /// Throws the error of `fetch` for a result of another class. Makes no objects.
+    func requireClass<Object: ManagedObject>(_ type: Object.Type, of found: FoundObjects, _ request: FetchDescription) throws {
+        let (model, binding) = (persistentStoreCoordinator.managedObjectModel, persistentStoreCoordinator.binding)
+        let entities = model.entitiesByName[request.entityName]?.concreteDescendants ?? []
+        if entities.allSatisfy({ binding.objectClass(of: $0) is Object.Type }) { return }
+        for result in found {
+            let entity =
+                switch result {
+                case .stored(let row): model.entities[Int(row.reference.entityIndex)]
+                case .object(let object): object.entity
+                }
+            let objectClass = binding.objectClass(of: entity)
+            if !(objectClass is Object.Type) { throw wrongClass(objectClass, of: entity, than: type, request) }
+        }
     }
 
     /// The number of objects that `fetch` returns, with the request's limit and offset (FET-20).
@@ -88,7 +113,8 @@ extension ManagedObjectContext {
         let fetch = try validated(request)
         let stack = persistentStoreCoordinator.stack
         if stack.isIncremental {
-            if stack.queryingStore == nil { try stack.load(fetch) } else { try requireUnpinned() }
+            // A store that answers queries loads the rows of the request's part that it executes.
+            if stack.queryingStore != nil { try requireUnpinned() } else if !stack.hasQueryingStoreBesideOthers { try stack.load(fetch) }
         }
         try advance()
         return fetch
@@ -165,7 +191,7 @@ extension ManagedObjectContext {
             for position in list.keys.indices {
                 let key = list.keys[position]
                 let object: ManagedObject
-                if let registered = registry[key] {
+                if let registered = registeredObject(key, scope) {
                     object = registered
                 } else {
                     let local = StoreSlot.local(key)
@@ -186,11 +212,17 @@ extension ManagedObjectContext {
     @usableFromInline
     func typed<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
         if let typed = object as? Object { return typed }
-        throw HornbeamError(
+        throw wrongClass(type(of: object), of: object.entity, than: Object.self, request)
+    }
+
+    private func wrongClass(
+        _ objectClass: ManagedObject.Type, of entity: EntityDescription, than wanted: ManagedObject.Type, _ request: FetchDescription
+    ) -> HornbeamError {
+        HornbeamError(
             .unboundClass,
-            "The fetch of \(request.entityName) returned an object of class \(type(of: object)), not \(Object.self). Bind "
-                + "\(Object.self) to the entity when the container is created, or fetch ManagedObject.",
-            entity: object.entity.name)
+            "The fetch of \(request.entityName) returned an object of class \(objectClass), not \(wanted). Bind "
+                + "\(wanted) to the entity when the container is created, or fetch ManagedObject.",
+            entity: entity.name)
     }
 }
 
@@ -202,8 +234,9 @@ private struct FaultMaker {
 
     @inline(__always)
     mutating func object(_ row: ResultRow, _ context: ManagedObjectContext) -> ManagedObject {
-        if let object = context.registry[row.reference.key] { return object }
-        return context.makeFault(scope(row.reference, context), key: StoreSlot.local(row.reference.key), hint: row.hint)
+        let scope = self.scope(row.reference, context)
+        if let object = context.registeredObject(row.reference.key, scope) { return object }
+        return context.makeFault(scope, key: StoreSlot.local(row.reference.key), hint: row.hint)
     }
 
     @inline(__always)

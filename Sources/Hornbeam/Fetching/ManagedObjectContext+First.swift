@@ -129,7 +129,7 @@ extension ManagedObjectContext {
     }
 
     private func object(at key: UInt64, _ scope: EntityScope, _ hint: RowHint) -> ManagedObject {
-        if let object = registry[key | scope.keyBits] { return object }
+        if let object = registeredObject(key | scope.keyBits, scope) { return object }
         sweepIfDue()
         return makeFault(scope, key: key, hint: hint)
     }

@@ -50,17 +50,19 @@ extension ManagedObjectContext {
     private func storedCount(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> Int {
         if let parent {
             let count = try parent.countPrepared(fetch, excluding: keys)
-            if stack.queryingStore != nil { try advance() }
+            if stack.queryingStore != nil || stack.hasQueryingStoreBesideOthers { try advance() }
             return count
         }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
-            switch try store.answerCount(fetch, excluding: keys) {
+        if let store = stack.queryingStore(for: fetch.request) {
+            switch try store.answerCount(fetch, excluding: stack.queryingKeys(keys)) {
             case .found(let count): return count
-            case .cached(let others): excluded.formUnion(others)
+            case .cached(let others): excluded.formUnion(stack.keys(ofQuerying: others))
             }
             try advance()
+        } else {
+            excluded.formUnion(try loadBesideOthers(fetch))
         }
         let answer = try readingSnapshot().countAnswer(fetch, excluding: excluded)
         note(answer.work, results: answer.count, watch)
@@ -73,22 +75,34 @@ extension ManagedObjectContext {
     ) throws -> FoundObjects {
         if let parent {
             let found = try parent.findPrepared(fetch, excluding: keys)
-            if stack.queryingStore != nil { try advance() }
+            if stack.queryingStore != nil || stack.hasQueryingStoreBesideOthers { try advance() }
             return FoundObjects(found.map(adopted))
         }
         let watch = FetchTimer(self)
         var excluded = keys
-        if let store = stack.queryingStore {
-            let finding = try store.answer(fetch, excluding: keys)
+        if let store = stack.queryingStore(for: fetch.request) {
+            let finding = try store.answer(fetch, excluding: stack.queryingKeys(keys))
             try advance()
             switch finding {
-            case .found(let references): return FoundObjects(try readingSnapshot().part(.first).answer(references).rows)
-            case .cached(let others): excluded.formUnion(others)
+            case .found(let references): return FoundObjects(try readingSnapshot().answer(references).rows)
+            case .cached(let others): excluded.formUnion(stack.keys(ofQuerying: others))
             }
+        } else {
+            excluded.formUnion(try loadBesideOthers(fetch))
         }
         let answer = try readingSnapshot().fetch(fetch, excluding: excluded)
         note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer.rows)
+    }
+
+    /// Loads the rows among which Hornbeam finds the results of a fetch over several stores, if one of them answers queries itself. Returns the keys of cached
+    /// objects that are no results.
+    @discardableResult
+    func loadBesideOthers(_ fetch: ValidatedFetch) throws -> Set<UInt64> {
+        guard stack.hasQueryingStoreBesideOthers else { return [] }
+        let others = try stack.load(fetch)
+        try advance()
+        return others
     }
 
     /// Converts the parent's result to an object of this context.

@@ -64,7 +64,7 @@ extension ManagedObjectContext {
         var merged = MergedChanges(unlistedEntities: nil)
         let old = snapshot
         snapshot = new
-        tracker.noteEdit()
+        tracker.countEdit()
         for object in registry.objects where !object.isInserted {
             object.hint = RowHint()
             if !object.hasChanges {

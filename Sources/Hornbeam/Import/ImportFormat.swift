@@ -85,8 +85,8 @@ extension PropertyValue {
         case (.decimal, .double(let number)):
             return Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX")).map(PropertyValue.decimal) ?? self
         case (.transformable, .array), (.transformable, .dictionary), (.transformable, .string), (.transformable, .int),
-            (.transformable, .double), (.transformable, .bool):
-            return .data(try JSONSerialization.data(withJSONObject: jsonObject, options: [.fragmentsAllowed, .sortedKeys]))
+            (.transformable, .double), (.transformable, .decimal), (.transformable, .bool):
+            return .data(try JSONSerialization.data(withJSONObject: jsonObject(), options: [.fragmentsAllowed, .sortedKeys]))
         default: return self
         }
     }
@@ -112,7 +112,8 @@ extension PropertyValue {
         if clock.count == 2, !isDigits(clock[1]) { return false }
         let offset = text[zone...].dropFirst()
         if text[zone] == "Z" { return offset.isEmpty }
-        return [2, 4, 5].contains(offset.count) && isDigits(offset.filter { $0 != ":" }[...])
+        let digits = offset.count == 5 && offset.dropFirst(2).first == ":" ? offset.prefix(2) + offset.suffix(2) : offset
+        return [2, 4].contains(digits.count) && isDigits(digits) && (digits.count == 2 || Int(digits.suffix(2)) ?? 60 < 60)
     }
 
     private static func isDigits(_ text: Substring) -> Bool {
@@ -121,16 +122,24 @@ extension PropertyValue {
 
     private func notA(_ wanted: String) -> HornbeamError { HornbeamError(.typeMismatch, "The value is not a \(wanted).") }
 
-    private var jsonObject: Any {
+    /// The value in the JSON of a `Coded` value.
+    ///
+    /// - Throws: `typeMismatch` for values that such JSON cannot have.
+    private func jsonObject() throws -> Any {
         switch self {
+        case .null: NSNull()
         case .bool(let value): value
         case .int(let value): value
-        case .double(let value): value
-        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .double(let value): value.isFinite ? value : value.isNaN ? "nan" : value < 0 ? "-inf" : "inf"
+        case .decimal(let value) where value.isFinite: NSDecimalNumber(decimal: value)
         case .string(let value): value
-        case .array(let values): values.map(\.jsonObject)
-        case .dictionary(let values): values.mapValues(\.jsonObject)
-        default: NSNull()
+        case .date(let value): value.timeIntervalSinceReferenceDate
+        case .data(let value): value.base64EncodedString()
+        case .uuid(let value): value.uuidString
+        case .uri(let value): value.absoluteString
+        case .array(let values): try values.map { try $0.jsonObject() }
+        case .dictionary(let values): try values.mapValues { try $0.jsonObject() }
+        case .decimal, .set, .objectID: throw HornbeamError(.typeMismatch, "The value has a \(kindName), which JSON cannot have.")
         }
     }
 

@@ -153,9 +153,12 @@ final class ImportWriter {
             if link.property.isToMany {
                 hasChanged = replace(try rows.map { try related($0, link.target) }, link.property, link.members, of: object)
             } else {
-                var destination: ManagedObject?
-                for row in rows { destination = try related(row, link.target) }
-                hasChanged = set(destination, link.property, of: object)
+                guard rows.count <= 1 else {
+                    throw HornbeamError(
+                        .typeMismatch, "The row names \(rows.count) objects for \(link.property), which leads to one.", entity: target.entity.name,
+                        key: link.property.name)
+                }
+                hasChanged = set(try rows.first.map { try related($0, link.target) }, link.property, of: object)
             }
             if hasChanged { isChanged = true }
         }

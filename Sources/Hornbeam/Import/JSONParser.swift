@@ -237,9 +237,12 @@ internal import HornbeamModel
     }
 
     private mutating func unit() throws -> UInt32 {
-        guard unsafe place + 4 <= bytes.count,
-            let unit = unsafe UInt32(String(decoding: bytes[place..<(place + 4)], as: UTF8.self), radix: 16), unsafe bytes[place] != UInt8(ascii: "+")
-        else { throw fault("has an unknown escape") }
+        guard unsafe place + 4 <= bytes.count else { throw fault("has an unknown escape") }
+        var unit: UInt32 = 0
+        for unsafe byte in unsafe bytes[place..<(place + 4)] {
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw fault("has an unknown escape") }
+            unit = unit << 4 | UInt32(digit)
+        }
         place += 4
         return unit
     }

@@ -98,7 +98,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
     private var contents: ListContents<View.Cell> {
         // The closures retain the results and the titles, but not the data source, which retains the view: no cycle.
         ListContents(
-            sections: { [results] in results.sections.count }, title: { [titles] in titles.all[$0] },
+            sections: { [results] in results.sections.count }, title: { [titles] in titles[$0] },
             rows: { [results] in results.sections[$0].count }, makeCell: { [weak self, results] in
                 let object = results.object(at: $0)
                 guard let self else { misuse("The data source of the list was released. Keep it as long as its view shows rows.") }
@@ -181,6 +181,9 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
         let object = results.object(at: path)
         var shown = results.sections
         shown[path[0]].rows.remove(at: path[1])
+        require(
+            newPath.count == 2 && shown.indices.contains(newPath[0]) && (0...shown[newPath[0]].count).contains(newPath[1]),
+            "A row cannot be moved to the path \(Array(newPath)). Paths are a section and a position in it, after the row was taken from its place.")
         shown[newPath[0]].rows.insert(object, at: newPath[1])
         changedByUser = [object]
         defer {
@@ -198,4 +201,7 @@ public final class ListDataSource<Object: ManagedObject, View: ListView> {
 /// The titles of the sections that a view shows.
 private final class ShownTitles {
     var all: [String] = []
+
+    /// Empty for a section that the view does not show yet: the owner of the controller can fetch without the data source.
+    subscript(section: Int) -> String { all.indices.contains(section) ? all[section] : "" }
 }

@@ -83,7 +83,7 @@ extension ManagedObjectContext {
     /// Makes the stored row the original of the pending changes.
     private func rebase(_ object: ManagedObject, on conflict: VersionConflict) {
         guard let stored = conflict.storedValues else { return }
-        object.adopt(stored, version: conflict.storedVersion)
+        object.rebase(onto: stored, version: conflict.storedVersion)
         clearUpdatedIfUnchanged(of: object)
     }
 

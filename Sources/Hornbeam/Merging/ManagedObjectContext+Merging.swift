@@ -39,14 +39,14 @@ extension ManagedObjectContext {
 
     /// Switches to the newest snapshot of the stores and merges the published commits.
     ///
-    /// - Parameter settled: Keys of objects that this context has just saved. They always read from their new rows.
+    /// - Parameter saved: Keys of objects that this context has just saved. They always read from their new rows.
     /// - Returns: The changes that observers received.
     @discardableResult
-    func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
+    func move(toAtLeast transaction: UInt64 = 0, saved: Set<UInt64> = []) throws -> ObjectChanges {
         if mustReadBeforeInDoubtSave() { return notifyOfMerge(mergeParentChanges()) }
         try resolveInDoubtSave()
         let arrived = merging.changeQueue.drain()
-        do { return try move(toAtLeast: transaction, mergingCommits: arrived, settled: settled) } catch {
+        do { return try move(toAtLeast: transaction, mergingCommits: arrived, saved: saved) } catch {
             // The next merge compares all objects, and so includes the commits that were not merged now.
             if !arrived.isEmpty { merging.changeQueue.overflow() }
             throw error
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     }
 
     private func move(
-        toAtLeast transaction: UInt64, mergingCommits arrived: ChangeQueue.Delivery, settled: Set<UInt64>
+        toAtLeast transaction: UInt64, mergingCommits arrived: ChangeQueue.Delivery, saved: Set<UInt64>
     ) throws -> ObjectChanges {
         try parent?.advance()
         let neededFullMerge = reading.needsFullMerge || parent?.reading.needsFullMerge == true
@@ -72,13 +72,13 @@ extension ManagedObjectContext {
         let (taken, ignored) = try sorted(arrived, new)
         if let old {
             freezeDeleted(taken, old)
-            freezeChanged(ignored, old, except: settled)
+            freezeChanged(ignored, old, except: saved)
         }
         // The views remain valid: the objects in the changes are entered again.
         let views = tracker.objects.views
         snapshot = new
         tracker.objects.views = views
-        tracker.noteEdit()
+        tracker.countEdit()
         var merged = taken.isEmpty ? MergedChanges() : mergeRemoteChanges(taken, new)
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)
@@ -148,10 +148,10 @@ extension ManagedObjectContext {
     }
 
     /// Copies the old rows of changed objects into the objects, for a context that does not merge these changes.
-    private func freezeChanged(_ changes: [RemoteChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
+    private func freezeChanged(_ changes: [RemoteChange], _ old: StackSnapshot, except saved: Set<UInt64>) {
         for change in changes {
             for reference in change.updated + change.deleted {
-                guard !settled.contains(reference.key), let object = registry[reference.key], !object.isFault
+                guard !saved.contains(reference.key), let object = registry[reference.key], !object.isFault
                 else { continue }
                 object.freezeRow(from: old)
             }

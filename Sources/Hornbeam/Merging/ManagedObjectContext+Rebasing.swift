@@ -37,7 +37,7 @@ extension ManagedObjectContext {
             guard object.mergesCleanly(with: row.values) else { return }
         }
         if record.version != row.version { merging.report.rebased.insert(object.objectID) }
-        object.adopt(row.values, version: row.version)
+        object.rebase(onto: row.values, version: row.version)
         clearUpdatedIfUnchanged(of: object)
     }
 
@@ -69,7 +69,7 @@ extension ManagedObject {
     }
 
     /// Makes a stored row the original of the pending changes.
-    final func adopt(_ stored: [PropertyValue], version: UInt32) {
+    final func rebase(onto stored: [PropertyValue], version: UInt32) {
         guard let record else { return }
         record.version = version
         record.frozenRow = scope.isNested ? RowValues(version: version, values: stored) : nil

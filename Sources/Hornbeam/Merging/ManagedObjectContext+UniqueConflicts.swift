@@ -77,7 +77,8 @@ extension ManagedObjectContext {
         _ newcomer: ManagedObject, into existing: ObjectReference, _ conflict: UniqueConflict,
         _ taken: PropertySet?
     ) {
-        if let registered = registry[existing.key] { return fold(newcomer, into: registered, taking: taken) }
+        let scope = scope(at: Int(existing.entityIndex), in: existing.slot)
+        if let registered = registry.object(existing.key, of: scope) { return fold(newcomer, into: registered, taking: taken) }
         let old = newcomer.objectID
         rekey(newcomer, to: existing)
         merging.report.objects.append(.init(objectID: old, outcome: .became(newcomer.objectID)))

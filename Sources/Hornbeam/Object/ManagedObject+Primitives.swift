@@ -65,7 +65,7 @@ extension ManagedObject {
         record.hold(value, at: index)
         unsafe scope.livingContext?.tracker.objects.views.forget()
         // A child context sees the change.
-        unsafe scope.livingContext?.tracker.noteEdit()
+        unsafe scope.livingContext?.tracker.countEdit()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         if !isInserted, record.originals[index] == value {

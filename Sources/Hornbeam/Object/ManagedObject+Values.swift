@@ -94,7 +94,7 @@ extension ManagedObject {
             record.held.insert(index)
             record.changed.insert(index)
         }
-        context.tracker.noteEdit()
+        context.tracker.countEdit()
         return true
     }
 

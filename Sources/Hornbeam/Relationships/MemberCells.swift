@@ -13,9 +13,12 @@ extension ManagedSet {
     }
 
     /// The sum of the values of an attribute of the members: `department.employees.sum(Employee.salary)`. Creates no objects, like `map`.
+    ///
+    /// A sum beyond the range of an integer type is a programmer error, as for `reduce(0, +)`: no wrong sum is returned. If the values can be that large, add
+    /// those of `map` in a larger type.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, MemberCells.adding)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -42,10 +45,10 @@ extension ManagedArray {
         cells(attribute.nameID, Value.cellForm)?.values() ?? map { $0[attribute] }
     }
 
-    /// The sum of the values of an attribute of the members. Creates no objects, like `map`.
+    /// The sum of the values of an attribute of the members, like that of a `ManagedSet`.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
-        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, +)
+        cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, MemberCells.adding)
     }
 
     /// The values of an attribute of the members, named by a key path to its token: `department.employees.map(\.salary)`.
@@ -84,7 +87,18 @@ enum MemberCells {
     @inlinable
     func sum<Value: AttributeValue & AdditiveArithmetic>() -> Value? {
         var sum = Value.zero
-        return forEach { sum += $0 } ? sum : nil
+        return forEach { sum = Self.adding(sum, $0) } ? sum : nil
+    }
+
+    @inlinable @inline(__always)
+    static func adding<Value: AttributeValue & AdditiveArithmetic>(_ sum: Value, _ value: Value) -> Value {
+        if Value.isOverflow(sum, plus: value) { endBeyondRange(of: Value.self) }
+        return sum + value
+    }
+
+    @usableFromInline @inline(never)
+    static func endBeyondRange(of type: Any.Type) -> Never {
+        misuse("The sum of the values of members is beyond the range of \(type). Read the values with map(_:), and add them in a larger type.")
     }
 
     @inlinable var count: Int {
@@ -135,17 +149,17 @@ extension ToManyBase {
         else { return nil }
         switch form {
         case .integer:
-            return read(members, cells, context) { $0.integerCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.integerCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainInteger(index, hint) { return cell }
                 return try cells.integer(index, key, &hint)
             }.map { .integers($0) }
         case .double:
-            return read(members, cells, context) { $0.doubleCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.doubleCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainDouble(index, hint) { return cell }
                 return try cells.double(index, key, &hint)
             }.map { .doubles($0) }
         default:
-            return read(members, cells, context) { $0.stringCell(nameID) } cell: { key, hint in
+            return read(members, cells, scope, context) { $0.stringCell(nameID) } cell: { key, hint in
                 if let cell = cells.plainString(index, hint) { return cell }
                 return try cells.string(index, key, &hint)
             }.map { .texts($0) }
@@ -169,7 +183,7 @@ extension ToManyBase {
     /// reports the failure.
     @inline(__always)
     private func read<Cell>(
-        _ members: [ObjectReference], _ cells: CellReader, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
+        _ members: [ObjectReference], _ cells: CellReader, _ scope: EntityScope, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
         cell: (UInt64, inout RowHint) throws -> Cell??
     ) -> [Cell?]? {
         var hints = [RowHint](repeating: RowHint(), count: members.count)
@@ -179,7 +193,7 @@ extension ToManyBase {
         var values: [Cell?] = []
         values.reserveCapacity(members.count)
         for (place, member) in members.enumerated() {
-            if let known = context.registry[member.key] {
+            if let known = context.registry.object(member.key, of: scope) {
                 values.append(object(known))
                 continue
             }

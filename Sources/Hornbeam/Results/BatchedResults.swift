@@ -44,9 +44,11 @@ struct BatchedResults<Object: ManagedObject>: UpdatedResults {
 
     private mutating func fetchAgain() throws {
         var unsaved: [UInt64: Object] = [:]
-        let found = try context.findPrepared(fetch)
+        let (found, groups) = sectionKeyPath == nil
+            ? (try context.findPrepared(fetch), nil) : try context.readingOneState { (try context.findPrepared(fetch), try sectionSizes()) }
         var references: [ObjectReference] = []
         references.reserveCapacity(found.count)
+        try context.requireClass(Object.self, of: found, fetch.request)
         for result in found {
             switch result {
             case .stored(let row): references.append(row.reference)
@@ -55,7 +57,7 @@ struct BatchedResults<Object: ManagedObject>: UpdatedResults {
                 if object.state.contains(.temporary) { unsaved[object.registryKey] = try context.typed(object, fetch.request) }
             }
         }
-        let sizes = try sectionSizes() ?? [("", references.count)]
+        let sizes = groups ?? [("", references.count)]
         try context.requireNoReadFailures()
         guard sizes.reduce(0, { $0 + $1.count }) == references.count else {
             throw HornbeamError(

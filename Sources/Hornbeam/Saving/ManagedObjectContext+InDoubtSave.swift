@@ -37,11 +37,11 @@ extension ManagedObjectContext {
         saving.doubt = nil
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference, _) in inserted where object.isInserted { ids[object.objectID] = objectID(reference) }
-        adopt(ids)
-        for (object, _, row) in inserted where object.isInserted { settle(object, asStored: row) }
+        replaceTemporaryIDs(ids)
+        for (object, _, row) in inserted where object.isInserted { markSaved(object, asStored: row) }
         for (object, row) in updated where !object.state.contains(.deleted) {
             guard let row else { continue }
-            object.adopt(row.values, version: row.version)
+            object.rebase(onto: row.values, version: row.version)
             clearUpdatedIfUnchanged(of: object)
         }
         for object in doubt.deleted where object.state.contains(.deleted) { object.state.insert(.gone) }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     }
 
     /// Marks a new object as stored, because its row exists. Values that differ from the row become an update.
-    private func settle(_ object: ManagedObject, asStored row: RowValues?) {
+    private func markSaved(_ object: ManagedObject, asStored row: RowValues?) {
         // Another save deleted the row after the store was opened again, so the object is still new.
         guard let row, let record = object.record else { return }
         object.state.remove(.inserted)

@@ -122,10 +122,10 @@ extension ManagedObjectContext {
     private func finish(_ draft: ChangeSetBuilder, _ commitResult: StackCommitResult) throws {
         let saved = tracker.objects.all
         let changes = draft.namesChanges ? draft.notificationChanges(in: commitResult.transaction) : nil
-        tracker.noteEdit()
-        adoptKeys(of: draft)
+        tracker.countEdit()
+        assignPermanentIDs(of: draft)
         for object in draft.deleted { copyDeletedRow(object) }
-        for object in saved { settle(object) }
+        for object in saved { markSaved(object) }
         tracker.objects.removeAll()
         finishMergeReport()
         switchToSavedSnapshot(to: commitResult, saved)
@@ -149,14 +149,14 @@ extension ManagedObjectContext {
     }
 
     /// Replaces the temporary IDs of new objects by permanent ones, here and in descendant contexts.
-    private func adoptKeys(of draft: ChangeSetBuilder) {
+    private func assignPermanentIDs(of draft: ChangeSetBuilder) {
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference) in draft.newKeys {
             let old = object.objectID
             rekey(object, to: reference)
             if !family.children.isEmpty { ids[old] = object.objectID }
         }
-        if !ids.isEmpty { for child in family.children { child.context?.adopt(ids) } }
+        if !ids.isEmpty { for child in family.children { child.context?.replaceTemporaryIDs(ids) } }
     }
 
     /// Switches reads to the saved snapshot. If this fails, the next read tries again.
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
         do {
             try move(
                 toAtLeast: commitResult.transaction,
-                settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
+                saved: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil
             reading.needsFullMerge = true
@@ -182,7 +182,7 @@ extension ManagedObjectContext {
     }
 
     /// Marks the object as equal to its row.
-    private func settle(_ object: ManagedObject) {
+    private func markSaved(_ object: ManagedObject) {
         let isDeleted = object.state.contains(.deleted)
         object.state.remove([.inserted, .updated, .tracked, .touched, .changedSinceWillSave, .watched])
         guard !isDeleted, object.record != nil else { return }

@@ -27,31 +27,52 @@ struct Redo {
     var bytes: [UInt8] = []
     /// True when it is certain that the transaction will be attached to the log as a catalogue. Then nothing more is recorded.
     private(set) var isAbandoned = false
+    /// True in a store that is never opened again, such as a cache in memory. The first change records an operation without effect, so that the
+    /// transaction is known to have changes; nothing else is recorded.
+    let isOmitted: Bool
 
     /// A transaction with more bytes of redo is always attached, even if its nodes need more bytes.
     static let bytesMax = 64 << 20
 
     /// The redo of a save of a few objects fits without a further allocation. With the header of the array this takes at most 1,032 bytes, which
     /// the C library allocates from a cache of the thread.
-    init() { bytes.reserveCapacity(960) }
+    init(isOmitted: Bool = false) {
+        self.isOmitted = isOmitted
+        if !isOmitted { bytes.reserveCapacity(960) }
+    }
 
     mutating func abandon() {
         bytes = []
         isAbandoned = true
     }
 
-    /// Begins the record of an operation on a tree. False if nothing more is recorded.
-    mutating func begin(_ code: RedoCode, _ tree: TreeID) -> Bool {
-        if bytes.count > Redo.bytesMax { abandon() }
+    /// False if the next operation is not recorded.
+    @inline(__always)
+    private mutating func isRecording() -> Bool {
         if isAbandoned { return false }
+        if isOmitted {
+            if bytes.isEmpty { appendSequence(0) }
+            return false
+        }
+        if bytes.count > Redo.bytesMax { abandon() }
+        return !isAbandoned
+    }
+
+    private mutating func appendSequence(_ next: UInt64) {
+        bytes.append(RedoCode.sequence.rawValue)
+        bytes.appendInteger(next)
+    }
+
+    /// Begins the record of an operation on a tree. False if it is not recorded.
+    mutating func begin(_ code: RedoCode, _ tree: TreeID) -> Bool {
+        guard isRecording() else { return false }
         bytes.append(code.rawValue)
         bytes.appendInteger(tree.rawValue)
         return true
     }
 
     mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
-        guard !isAbandoned else { return }
-        if bytes.count > Redo.bytesMax { return abandon() }
+        guard isRecording() else { return }
         // Code, tree, flag and key length are appended as one word, because bulk inserts call this method very often.
         let head = UInt64(RedoCode.put.rawValue) | UInt64(tree.rawValue) << 8 | (isBlob ? 1 << 40 : 0)
         bytes.appendInteger(head | UInt64(key.count) << 48)
@@ -121,9 +142,8 @@ struct Redo {
     }
 
     mutating func sequence(_ next: UInt64) {
-        guard !isAbandoned else { return }
-        bytes.append(RedoCode.sequence.rawValue)
-        bytes.appendInteger(next)
+        guard isRecording() else { return }
+        appendSequence(next)
     }
 
     static func attach(_ catalogue: PageReference, _ fileTable: PageReference) -> [UInt8] {

@@ -264,6 +264,16 @@ extension TreeEditor {
         slot == Self.newRow ? key : leaf!.key(Int(slot))
     }
 
+    /// The key width of a new leaf for the rows after those of another one: 0 if the last of these have consecutive keys. A leaf whose next row does not
+    /// have the next key would be rebuilt.
+    private func expectedKeyWidth(after leaf: TableLeaf?) -> Int {
+        guard let leaf, leaf.count >= Self.sampledKeys else { return 0 }
+        let areConsecutive = leaf.key(leaf.count - 1) - leaf.key(leaf.count - Self.sampledKeys) == UInt64(Self.sampledKeys - 1)
+        return areConsecutive ? 0 : leaf.keyWidth
+    }
+
+    private static let sampledKeys = 8
+
     private func keyWidth(_ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64) -> Int {
         let first = keyAt(leaf, slots[0], key)
         let last = keyAt(leaf, slots[slots.count - 1], key)
@@ -291,7 +301,7 @@ extension TreeEditor {
     private func buildLeaf(
         in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool, grows: Bool = false
     ) {
-        let width = keyWidth(leaf, slots, key)
+        let width = atRightEdge && slots == [Self.newRow] ? expectedKeyWidth(after: leaf) : keyWidth(leaf, slots, key)
         let heap = slots.reduce(0) { $0 + heapBytes(leaf, $1, row) }
         let target = TableLeaf.create(
             in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, leaf, atRightEdge, grows: grows),

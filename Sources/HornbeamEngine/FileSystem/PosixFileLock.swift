@@ -173,7 +173,7 @@ final class PosixFileLock: FileLock {
 
     /// Writes the number of this process to the holder's file. If that fails, messages cannot name the process.
     func recordHolder() {
-        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
+        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666, in: $0) }
         guard file >= 0 else { return }
         defer { _ = posixClose(file) }
         var process = UInt64(getpid())
@@ -182,7 +182,7 @@ final class PosixFileLock: FileLock {
 
     /// Makes the holder's file if it is missing.
     func createHolderFile() {
-        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
+        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666, in: $0) }
         if file >= 0 { _ = posixClose(file) }
     }
 

@@ -27,7 +27,7 @@ extension PosixFileSystem {
     package func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError) {
         // On other file systems an open file keeps a name, or a lease does not prove that there is no other descriptor.
         guard mayThrottle(), unsafe Self.typesWithLeases.contains(file_system_type(path)) else { return try remove(path) }
-        let descriptor = openFile(path, O_RDWR)
+        let descriptor = openFile(path, O_RDWR | O_NOFOLLOW)
         guard descriptor >= 0 else { return try remove(path) }
         // Closing releases the remaining blocks.
         defer { _ = posixClose(descriptor) }

@@ -19,7 +19,8 @@ package struct PosixFileSystem: FileSystem {
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
         let flags: Int32 = switch mode {
         case .read: O_RDONLY
-        case .readWrite: O_RDWR
+        // A store may come from outside. A link in it must not lead a write to another file.
+        case .readWrite: O_RDWR | O_NOFOLLOW
         case .create: O_RDWR | O_CREAT | O_EXCL
         }
         let doing = mode == .create ? "creating the file" : "opening the file"
@@ -86,11 +87,13 @@ package struct PosixFileSystem: FileSystem {
         try PosixSharedLock(try lock(path, holder: holder, isShared: true), path: path, holder: holder, waitMax: eventWaitMax)
     }
 
+    private static let lockFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
+
     private func lock(_ path: String, holder: String, isShared: Bool) throws(EngineError) -> PosixFileLock {
         let (folder, name) = LockedFolders.parts(path)
         let locked = try OpenFolder(folder)
         return try PosixFileLock(path: path, holder: holder, isShared: isShared, in: locked, of: lockedFolders) { () throws(EngineError) in
-            let descriptor = try retrying("opening the file to lock", path) { posixOpen(name, O_RDWR | O_CLOEXEC, 0o666, in: locked.descriptor) }
+            let descriptor = try retrying("opening the file to lock", path) { posixOpen(name, Self.lockFlags, 0o666, in: locked.descriptor) }
             return try Self.aboveStandard(descriptor, path)
         }
     }

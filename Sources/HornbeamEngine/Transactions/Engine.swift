@@ -247,6 +247,7 @@ package final class Engine: Sendable {
         }
         let version = transaction.makeVersion()
         let isBig = isBig(transaction)
+        var redoBytes = 0
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
@@ -261,6 +262,7 @@ package final class Engine: Sendable {
             try attach(transaction, version, published)
         } else {
             let (retired, born) = record(transaction)
+            redoBytes = transaction.redo.isOmitted ? born.count * transaction.pageSize : transaction.sharedBytes
             let round = try enqueue(
                 CommitPipeline.Commit(
                     version: version, payload: transaction.redo.bytes, frees: isUpkeep || transaction.frees(version),
@@ -279,7 +281,7 @@ package final class Engine: Sendable {
                 throw error
             }
         }
-        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.sharedBytes) }
+        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: redoBytes) }
         return version.number
     }
 
@@ -389,7 +391,8 @@ package final class Engine: Sendable {
 
     /// Closes an engine that has the writer's lock, and releases the lock. The background threads have ended.
     func closeWriter() throws(EngineError) {
-        if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), !isUnchangedSinceOpening {
+        let writesCheckpoint = options.logsChanges && !isUnchangedSinceOpening
+        if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), writesCheckpoint {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
@@ -416,7 +419,7 @@ package final class Engine: Sendable {
         }
         core.reserve.end(removes: true)
         // Compares the newest executed transaction, because the newest commit may not be in the log yet.
-        if !isUnchangedSinceOpening { try checkpointer.run(log: log, isClosing: true) }
+        if options.logsChanges, !isUnchangedSinceOpening { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }
 

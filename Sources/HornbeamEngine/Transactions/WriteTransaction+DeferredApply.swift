@@ -10,12 +10,14 @@
 /// The changes that a transaction has recorded and not applied yet.
 struct DeferredChanges {
     /// True if no more changes are deferred.
-    fileprivate(set) var isOver = false
+    fileprivate(set) var isOver: Bool
     fileprivate var count = 0
     /// The offset of the first deferred change in the redo.
     fileprivate var start = 0
     /// The tables and keys of the deferred rows.
     fileprivate var rows: [(table: TreeID, key: UInt64)] = []
+
+    init(isOver: Bool) { self.isOver = isOver }
 
     /// The largest number of deferred changes. Deferred apply does not make larger transactions faster.
     static let countMax = 12

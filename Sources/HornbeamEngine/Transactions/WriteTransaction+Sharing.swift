@@ -28,7 +28,7 @@ extension WriteTransaction {
         assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
         assert(canAddTransaction && !isDeferred, "Only executed changes are shared.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
-        redo = Redo()
+        redo = Redo(isOmitted: redo.isOmitted)
         defer { number = number.next }
         return number
     }

@@ -15,7 +15,7 @@ package final class WriteTransaction {
     private let epochs: Epochs
     /// The number that the commit will have. It increases when a transaction is added that shares the version, and during a replay.
     package internal(set) var number: TransactionNumber
-    @safe @exclusivity(unchecked) var redo = Redo()
+    @safe @exclusivity(unchecked) var redo: Redo
     private(set) var nextObjectKey: UInt64
     private(set) var nextTree: UInt32
     @safe @exclusivity(unchecked) private(set) var editors = TreeEditors()
@@ -32,7 +32,7 @@ package final class WriteTransaction {
     /// A user of the turn of this process, if the store is shared.
     var user: TurnUser?
     /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
-    @safe @exclusivity(unchecked) var deferred = DeferredChanges()
+    @safe @exclusivity(unchecked) var deferred: DeferredChanges
     /// The leaves that are written before the commit; nil before the first (WriteTransaction+EarlyLeaves.swift).
     var earlyLeaves: EarlyLeaves?
     /// The number of nodes in memory from which leaves are written.
@@ -50,6 +50,9 @@ package final class WriteTransaction {
         epochs = pool.epochs
         unwrittenMax = pool.capacity / 2
         attachThreshold = engine.options.attachThreshold
+        redo = Redo(isOmitted: !engine.options.logsChanges)
+        // Changes that are not recorded cannot be applied later.
+        deferred = DeferredChanges(isOver: redo.isOmitted)
         nextObjectKey = base.nextObjectKey
         nextTree = base.nextTree
         names = base.names
@@ -257,6 +260,10 @@ package final class WriteTransaction {
     /// Stops recording redo when it is certain that the transaction is big, so that its pages are written instead: when the redo is larger than
     /// half of the nodes, or when the nodes fill half of the pool.
     func abandonRedoOfBigTransaction() {
+        if redo.isOmitted {
+            if ended.isEmpty, ledger.unwritten >= unwrittenMax { redo.abandon() }
+            return
+        }
         let count = redo.bytes.count
         guard count > attachThreshold, ended.isEmpty,
             count * 2 > ledger.born.count * pageSize || ledger.unwritten >= unwrittenMax

@@ -145,6 +145,23 @@ extension TableView {
         }
         return selection
     }
+
+    /// Calls `body` with each leaf that has selected rows, in key order, until it returns false. The table must not have changed since the selection.
+    package func forEachLeaf(of rows: RowSelection, _ body: (LeafView) throws(EngineError) -> Bool) throws(EngineError) {
+        var next = 0
+        while next < rows.leaves.count {
+            let start = next
+            var isEnded = false
+            try forEachLeaf(from: rows.leaves[next].firstKey) { (leaf) throws(EngineError) -> Bool in
+                guard next < rows.leaves.count, leaf.key(0) == rows.leaves[next].firstKey else { return false }
+                next += 1
+                isEnded = try !body(leaf)
+                return !isEnded
+            }
+            if isEnded { return }
+            precondition(next > start, "The rows of a table were selected before its last change.")
+        }
+    }
 }
 
 /// A set of keys for many lookups: a bitmap if the keys are dense, otherwise a sorted list.

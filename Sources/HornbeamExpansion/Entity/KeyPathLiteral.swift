@@ -56,6 +56,9 @@ struct KeyPathMacro {
 
     var problems: [Diagnostic] {
         guard Self.names.contains(macro.name) else { return [] }
+        if macro.isConditional {
+            return [Diagnostic(macro.position, "#\(macro.name) is inside #if, so that the model would differ between builds. Move it out.")]
+        }
         if macro.arguments.isEmpty { return [Diagnostic(macro.position, "#\(macro.name) names no property.")] }
         guard macro.name != "FetchedProperty" else { return [] }
         return macro.arguments.compactMap { argument in

@@ -14,6 +14,8 @@ struct AttributeSyntax: Equatable {
     var arguments: [Argument]
     /// The offset of `@` or `#`.
     var position: Int
+    /// True for a macro inside `#if`.
+    var isConditional = false
 
     /// The argument with a label; nil when there is no such argument.
     subscript(label: String) -> Argument? { arguments.first { $0.label == label } }

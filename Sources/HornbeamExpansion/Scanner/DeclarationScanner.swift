@@ -131,7 +131,7 @@ struct DeclarationScanner {
             var arguments: [Argument] = []
             if index < end, list.isMark(index, "("), !list.tokens[index].isAfterLineEnd { arguments = scanArguments() }
             if index < end, list.isMark(index, "{"), !list.tokens[index].isAfterLineEnd { index = list.afterGroup(index) }
-            found.macros.append(AttributeSyntax(name: name, arguments: arguments, position: position))
+            found.macros.append(AttributeSyntax(name: name, arguments: arguments, position: position, isConditional: conditionDepth > 0))
         }
     }
 

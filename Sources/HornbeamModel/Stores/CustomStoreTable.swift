@@ -22,7 +22,7 @@ public struct CustomStoreTable: Sendable {
     /// The versions of the rows.
     public private(set) var versions: [UInt64] = []
     /// The values row by row. A to-one relationship has the key of its destination as an integer.
-    package private(set) var values: [PropertyValue] = []
+    package private(set) var values = CompactValues()
     /// The entities of the destinations of to-one relationships, row by row: indexes in the model, -1 without a destination.
     package private(set) var destinations: [Int32] = []
     /// The number of to-one relationships of a row.
@@ -56,13 +56,22 @@ public struct CustomStoreTable: Sendable {
     /// Appends the value of the next property, an attribute. The value has the attribute's type or is `.null`.
     public mutating func append(_ value: PropertyValue) { values.append(value) }
 
+    package mutating func appendNull() { values.appendNull() }
+    package mutating func append(_ flag: Bool) { values.append(flag) }
+    package mutating func append(_ number: Int64) { values.append(number) }
+    package mutating func append(_ number: Double) { values.append(number) }
+    /// Appends a date, in seconds since 2001.
+    package mutating func append(date seconds: Double) { values.append(date: seconds) }
+    /// Appends a text of less than 2³² bytes, which are valid UTF-8.
+    package mutating func append(utf8: UnsafeBufferPointer<UInt8>) { unsafe values.append(utf8: utf8) }
+
     /// Appends the destination of the next property, a to-one relationship: its key and its own entity. Without a destination both are nil.
     public mutating func append(destination key: UInt64?, _ entity: EntityDescription?) {
         guard let key, let entity else {
-            values.append(.null)
+            values.appendNull()
             return destinations.append(-1)
         }
-        values.append(.int(Int64(bitPattern: key)))
+        values.append(Int64(bitPattern: key))
         destinations.append(Int32(entity.index))
     }
 
@@ -75,7 +84,7 @@ public struct CustomStoreTable: Sendable {
     /// Appends a row of another table of the entity.
     mutating func append(row number: Int, of other: CustomStoreTable) {
         beginRow(key: other.keys[number], version: other.versions[number])
-        values += other.values[number * properties.count ..< (number + 1) * properties.count]
+        values.append(number * properties.count ..< (number + 1) * properties.count, of: other.values)
         destinations += other.destinations[number * destinationCount ..< (number + 1) * destinationCount]
     }
 
@@ -83,7 +92,8 @@ public struct CustomStoreTable: Sendable {
     package func row(_ number: Int, in model: ManagedObjectModel) -> CustomStoreRow {
         var row = CustomStoreRow(CustomStoreKey(entity.name, keys[number]), version: versions[number])
         var destination = number * destinationCount
-        for (property, value) in zip(properties, values[number * properties.count ..< (number + 1) * properties.count]) {
+        for (place, property) in properties.enumerated() {
+            let value = values.propertyValue(values[number * properties.count + place])
             if property.isRelationship {
                 if case .int(let key) = value {
                     row.destinations[property.name] = CustomStoreKey(model.entities[Int(destinations[destination])].name, UInt64(bitPattern: key))

@@ -43,12 +43,15 @@ public protocol AttributeValue: Sendable {
     init?(stringCell: String)
     /// The value of an empty cell; nil unless the type is optional.
     static var nullCell: Self? { get }
+    /// True if the sum of two integers is beyond the range of their type.
+    static func isOverflow(_ a: Self, plus b: Self) -> Bool
 }
 
 extension AttributeValue {
     @inlinable public static var isOptionalValue: Bool { false }
     @inlinable public static var cellForm: CellForm { .other }
     @inlinable public static var nullCell: Self? { nil }
+    @inlinable public static func isOverflow(_ a: Self, plus b: Self) -> Bool { false }
     @inlinable public init?(integerCell: Int64) { return nil }
     @inlinable public init?(doubleCell: Double) { return nil }
     @inlinable public init?(stringCell: String) { return nil }
@@ -88,6 +91,7 @@ extension AttributeValue where Self: FixedWidthInteger {
         self.init(exactly: value)
     }
     @inlinable public init?(integerCell: Int64) { self.init(exactly: integerCell) }
+    @inlinable public static func isOverflow(_ a: Self, plus b: Self) -> Bool { a.addingReportingOverflow(b).overflow }
 }
 
 extension Int: AttributeValue {

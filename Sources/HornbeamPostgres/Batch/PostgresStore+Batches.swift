@@ -26,7 +26,7 @@ extension PostgresStore {
                     throw error
                 }
             } isSaved: { token, deadline in
-                try lending(until: deadline) { try committed(token, layout, $0) }
+                try lendingToWrite(until: deadline) { try committed(token, layout, $0) }
             }
         } catch is CustomStoreDoubt {
             throw HornbeamError(

@@ -319,7 +319,10 @@ internal import HornbeamModel
             isUsable = false
             throw PostgresError(kind: .lostConnection, state: state, message: text)
         }
-        var error = PostgresError(state: state, message: PostgresError.message(text, state: state, constraint: constraint), constraint: constraint)
+        // PG_DIAG_SOURCE_FUNCTION: RAISE of PL/pgSQL, whose text and SQLSTATE the function chooses.
+        let isRaised = field(82) == "exec_stmt_raise"
+        let message = PostgresError.message(text, state: state, constraint: constraint, isRaised: isRaised)
+        var error = PostgresError(state: state, message: message, constraint: constraint)
         // PG_DIAG_SCHEMA_NAME, PG_DIAG_TABLE_NAME, PG_DIAG_COLUMN_NAME
         if let schema = field(115), let table = field(116) { error.table = SQLText.name(schema) + "." + SQLText.name(table) }
         error.column = field(99)

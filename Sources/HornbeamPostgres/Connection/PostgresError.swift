@@ -91,13 +91,17 @@ struct PostgresError: Error {
     // MARK: Messages
 
     /// A text for an error of a statement. Messages of classes that can repeat values of rows, or texts of triggers, are replaced.
-    static func message(_ text: String, state: String, constraint: String?) -> String {
+    ///
+    /// - Parameter isRaised: True for a text that a function of the database has made.
+    static func message(_ text: String, state: String, constraint: String?, isRaised: Bool) -> String {
         let place = constraint.map { " (constraint “\($0)”)" } ?? ""
+        let raised = "a trigger or function of the database reported an error\(place)"
+        if isRaised { return raised }
         switch state.prefix(2) {
         case "22": return "a value does not fit its column or the calculation\(place)"
         case "23": return "a value violates a constraint of the database\(place)"
         case "44": return "a row violates the condition of a view"
-        case "P0", "38", "39", "09", "2F": return "a trigger or function of the database reported an error\(place)"
+        case "P0", "38", "39", "09", "2F": return raised
         case "XX", "": return "the server reported an internal error"
         default: return text
         }

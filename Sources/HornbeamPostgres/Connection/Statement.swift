@@ -43,10 +43,17 @@ enum SQLText {
     /// A name in quotation marks, so that every character in it is part of the name.
     static func name(_ name: String) -> String { "\"" + doubling("\"", in: name) + "\"" }
 
-    /// A name without its quotation marks.
+    /// A name without its quotation marks. By bytes, as in `doubling`.
     static func unquoted(_ name: String) -> String {
-        guard name.hasPrefix("\""), name.hasSuffix("\""), name.utf8.count > 1 else { return name }
-        return String(decoding: name.utf8.dropFirst().dropLast(), as: UTF8.self).replacing("\"\"", with: "\"")
+        let (bytes, mark) = (name.utf8, UInt8(ascii: "\""))
+        guard bytes.count > 1, bytes.first == mark, bytes.last == mark else { return name }
+        var text: [UInt8] = []
+        var isSecond = false
+        for byte in bytes.dropFirst().dropLast() {
+            if !isSecond { text.append(byte) }
+            isSecond = byte == mark && !isSecond
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// A name of at most the longest length: a long one ends with the checksum of the whole.

@@ -45,23 +45,25 @@ struct CompactRowReader {
     var tables: [CustomStoreTable] { parts.map(\.rows) }
 
     mutating func read(_ result: QueryResult, _ query: StoreQuery) throws {
-        keys.reserveCapacity(result.rowCount)
-        for row in 0 ..< result.rowCount {
+        let numbers = try (0 ..< result.rowCount).map { row in
+            guard let number = result.integer(row, 0), number > 0 else { throw RowReader.invalidRow(of: table) }
+            return UInt64(number)
+        }
+        let cached = query.cachedVersions(of: numbers.map { $0 + offset })
+        keys.reserveCapacity(numbers.count)
+        for (row, number) in numbers.enumerated() {
             try findPart(row, of: result)
-            guard let key = result.integer(row, 0), let version = result.integer(row, 2), key > 0, version > 0 else {
-                throw RowReader.invalidRow(of: table)
-            }
-            try layout.requireKey(key, of: parts[current].entityName, in: "The column \(table.id) of \(table.name)")
-            let object = CustomStoreKey(parts[current].entityName, UInt64(key) + offset)
-            keys.append(object)
-            if query.isCached(object.key, version: UInt64(version)) { continue }
-            parts[current].rows.beginRow(key: object.key, version: UInt64(version))
+            guard let version = result.integer(row, 2), version > 0 else { throw RowReader.invalidRow(of: table) }
+            try layout.requireKey(Int64(number), of: parts[current].entityName, in: "The column \(table.id) of \(table.name)")
+            keys.append(CustomStoreKey(parts[current].entityName, number + offset))
+            if cached[row] == UInt64(version) { continue }
+            parts[current].rows.beginRow(key: number + offset, version: UInt64(version))
             for place in parts[current].columns.indices { try append(parts[current].columns[place], row, of: result) }
         }
     }
 
     private mutating func append(_ column: Column, _ row: Int, of result: QueryResult) throws {
-        if let type = column.type { return parts[current].rows.append(try ColumnValue.value(result, row, column.place, type)) }
+        if let type = column.type { return try ColumnValue.append(result, row, column.place, type, to: &parts[current].rows) }
         guard let number = result.integer(row, column.place) else { return parts[current].rows.append(destination: nil, nil) }
         let only = column.isPolymorphic ? nil : parts[current].destinations[column.property]
         let name = only?.name ?? result[row, column.place + 1] ?? ""

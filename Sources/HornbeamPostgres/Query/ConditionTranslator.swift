@@ -154,7 +154,7 @@ struct ConditionTranslator {
         switch (value.type, constant) {
         case (.string, .string(let text)):
             return TextComparison(value.sql, options, layout).sql(comparator, text, &parameters)
-        case (.uri, .uri(let url)): return ordered("\(value.sql) COLLATE \"C\"", comparator, url.absoluteString, "text")
+        case (.uri, .uri(let url)): return ordered("\(value.sql) COLLATE \"C\"", comparator, ColumnValue.escaped(url.absoluteString), "text")
         case (.date, .date(let date)):
             let seconds = date.timeIntervalSinceReferenceDate
             if seconds.isNaN { return nil }

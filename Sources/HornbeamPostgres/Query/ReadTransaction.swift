@@ -80,7 +80,11 @@ extension PostgresStore {
     /// Like `withConnection`, with the errors of the server.
     func lending<R>(isCancellable: Bool = false, until deadline: Deadline? = nil, _ body: (Connection) throws -> R) throws -> R {
         if let transaction = reads.current { return try transaction.read(isCancellable: isCancellable, body) }
-        let deadline = deadline ?? pool.options.deadline
+        return try lendingToWrite(isCancellable: isCancellable, until: deadline ?? pool.options.deadline, body)
+    }
+
+    /// Like `lending`, but never in the transaction of `readOneState`, which cannot write.
+    func lendingToWrite<R>(isCancellable: Bool = false, until deadline: Deadline, _ body: (Connection) throws -> R) throws -> R {
         for _ in 1 ..< Self.connectionAttemptsMax {
             do { return try pool.withConnection(until: deadline, isCancellable: isCancellable, body) } catch let error as PostgresError {
                 guard error.needsConnection, error.kind != .handshake, !deadline.isOver else { throw error }

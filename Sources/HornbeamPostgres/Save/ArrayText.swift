@@ -40,26 +40,39 @@ struct ArrayText {
     }
 
     mutating func append(_ text: String?) {
-        guard let text else { return appendNull() }
+        guard var text else { return appendNull() }
         begin()
-        if Self.isPlain(text) { append(plain: text) } else { append(escaping: text) }
+        text.withUTF8 { utf8 in
+            guard unsafe !Self.isPlain(utf8) else { return unsafe append(plain: utf8) }
+            append(escaping: unsafe String(decoding: utf8, as: UTF8.self))
+        }
     }
 
     /// Appends the value of an attribute.
     mutating func append(_ value: PropertyValue, of column: TableLayout.Column) throws {
-        switch value {
+        var values = CompactValues()
+        values.append(value)
+        try append(values[0], of: values, column)
+    }
+
+    /// Appends the value of an attribute, or the key of a destination.
+    mutating func append(_ value: CompactValues.Value, of values: CompactValues, _ column: TableLayout.Column) throws {
+        switch value.kind {
         case .null: appendNull()
-        case .int(let number): append(number)
-        case .bool(let flag):
+        case .int: append(value.int)
+        case .bool:
             begin()
-            bytes.append(UInt8(ascii: flag ? "t" : "f"))
-        case .double(let number) where column.type == .double: append(number)
-        case .date(let date) where !column.isTimestamp: append(date.timeIntervalSinceReferenceDate)
-        case .string(let text):
+            bytes.append(UInt8(ascii: value.bits == 0 ? "f" : "t"))
+        case .double where column.type == .double, .date where !column.isTimestamp: append(value.double)
+        case .text:
             begin()
-            if Self.isPlain(text) { append(plain: text) } else { append(escaping: ColumnValue.escaped(text)) }
-        case .data(let data): append(data)
-        default: append(try column.text(of: value))
+            unsafe values.withUTF8(of: value) { utf8 in
+                guard unsafe !Self.isPlain(utf8) else { return unsafe append(plain: utf8) }
+                append(escaping: ColumnValue.escaped(unsafe String(decoding: utf8, as: UTF8.self)))
+            }
+        default:
+            let value = values.propertyValue(value)
+            if case .data(let data) = value { append(data) } else { append(try column.text(of: value)) }
         }
     }
 
@@ -85,9 +98,9 @@ struct ArrayText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func append(plain text: String) {
+    private mutating func append(plain text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: text.utf8)
+        unsafe bytes.append(contentsOf: text)
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -102,13 +115,8 @@ struct ArrayText {
     }
 
     /// True for a text without characters that are escaped in an array or in a column.
-    private static func isPlain(_ text: String) -> Bool {
-        let bytes = text.utf8.span
-        for place in bytes.indices {
-            let byte = bytes[place]
-            if byte <= 1 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
-        }
-        return true
+    private static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe !text.contains { $0 <= 1 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
     }
 }
 

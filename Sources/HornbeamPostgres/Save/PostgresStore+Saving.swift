@@ -26,7 +26,7 @@ extension PostgresStore {
                 throw error
             }
         } isSaved: { token, deadline in
-            try lending(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
+            try lendingToWrite(until: deadline) { try isSaved(token, layout, $0) } ? () : nil
         }
         if layout.isSharded { for row in changes.inserted { try layout.rememberShard(of: row) } }
         trimHistory()
@@ -119,7 +119,7 @@ extension PostgresStore {
 
     public func wasSaved(_ token: UUID) throws -> Bool {
         let layout = try layout
-        return try withConnection { try isSaved(token, layout, $0) }
+        return try translated { try lendingToWrite(until: pool.options.deadline) { try isSaved(token, layout, $0) } }
     }
 
     /// True if the transaction with a token was committed. Otherwise it never will be: the token is used here, and the primary key waits for

@@ -34,12 +34,11 @@ struct SaveReferences {
             for (number, toOne) in toOnes.enumerated() where isChecked(toOne.element) {
                 var last: UInt64?
                 for row in 0 ..< table.count {
-                    guard case .int(let bits) = table.values[row * table.properties.count + toOne.offset],
-                        let entity = table.destination(row * table.destinationCount + number), last != UInt64(bitPattern: bits)
-                    else { continue }
+                    let key = table.values[row * table.properties.count + toOne.offset].bits
+                    guard let entity = table.destination(row * table.destinationCount + number), last != key else { continue }
                     // Consecutive objects often have the same destination. Keys are unique within the tables of a relationship.
-                    last = UInt64(bitPattern: bits)
-                    found.insert(CustomStoreKey(entity.name, UInt64(bitPattern: bits)))
+                    last = key
+                    found.insert(CustomStoreKey(entity.name, key))
                 }
             }
         }

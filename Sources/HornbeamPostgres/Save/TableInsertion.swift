@@ -110,7 +110,7 @@ struct TableInsertion {
         if hasNames { arrays[1].append(rows.entity.name) }
         let (firstValue, firstDestination) = (row * rows.properties.count, row * rows.destinationCount)
         for cell in part.cells {
-            try arrays[cell.array].append(rows.values[firstValue + cell.value], of: cell.column)
+            try arrays[cell.array].append(rows.values[firstValue + cell.value], of: rows.values, cell.column)
             if let destination = cell.destination { arrays[cell.array + 1].append(rows.destination(firstDestination + destination)?.name) }
         }
         for array in part.missing { arrays[array].appendNull() }

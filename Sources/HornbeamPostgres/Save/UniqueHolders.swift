@@ -14,7 +14,8 @@ struct UniqueHolders {
     }
 
     func rows() throws -> [CustomStoreRow] {
-        let own = Set((changes.updated.map(\.object) + changes.deleted).map(\.key))
+        // With their entities: rows of existing tables can have equal keys.
+        let own = Set(changes.updated.map(\.object) + changes.deleted)
         let current = try StoreReader(layout, connection).rows(of: changes.updated.map(\.object))
         let stored = Dictionary(current.map { ($0.object, $0) }) { first, _ in first }
         var searches: [(reader: RowReader, statement: Statement)] = []
@@ -25,7 +26,7 @@ struct UniqueHolders {
         }
         var found: [CustomStoreKey: CustomStoreRow] = [:]
         for (search, result) in zip(searches, try connection.execute(all: searches.map(\.statement))) {
-            for holder in try search.reader.rows(result) where !own.contains(holder.object.key) { found[holder.object] = holder }
+            for holder in try search.reader.rows(result) where !own.contains(holder.object) { found[holder.object] = holder }
         }
         return found.values.sorted { $0.object.key < $1.object.key }
     }

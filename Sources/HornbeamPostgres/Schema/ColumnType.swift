@@ -82,6 +82,33 @@ enum ColumnValue {
         }
     }
 
+    /// Appends the value of a cell of `RowReader.columns` to a table of rows. Most values become no `PropertyValue`.
+    static func append(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType, to rows: inout CustomStoreTable) throws {
+        switch type {
+        case .integer16, .integer32, .integer64: if let number = result.integer(row, column) { return rows.append(number) }
+        case .string: if appendPlain(result, row, column, to: &rows) { return }
+        case .double where result.isBinary: if let bits = result.bits(row, column) { return rows.append(Double(bitPattern: bits)) }
+        case .date where result.isBinary: if let bits = result.bits(row, column) { return rows.append(date: Double(bitPattern: bits)) }
+        case .boolean where result.isBinary: if let bits = result.bits(row, column) { return rows.append(bits != 0) }
+        default: break
+        }
+        rows.append(try value(result, row, column, type))
+    }
+
+    /// Appends a text of ASCII characters without escapes. Returns false for others: those of a server without an encoding can be invalid.
+    private static func appendPlain(_ result: QueryResult, _ row: Int, _ column: Int, to rows: inout CustomStoreTable) -> Bool {
+        unsafe result.withBytes(row, column) { text in
+            var bits: UInt8 = 0
+            for unsafe byte in unsafe text {
+                if byte == escape { return false }
+                bits |= byte
+            }
+            if bits >= 0x80 { return false }
+            unsafe rows.append(utf8: text)
+            return true
+        } ?? false
+    }
+
     private static func known(_ text: String, _ type: AttributeType) -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64: Int64(text).map { .int($0) }

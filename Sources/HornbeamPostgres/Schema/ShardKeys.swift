@@ -7,15 +7,30 @@ internal import HornbeamThreads
 // The user info `postgres.shard` of a root entity names the attribute. Primary keys, unique constraints and joins contain its column, and saves and reads of
 // rows by their keys name its value. Entities without a shard key are small and are on each node; they do not refer to entities with one.
 
-/// The shard keys of the rows that a store has read or written, as texts of parameters.
-final class ShardMap: Sendable {
-    private let texts = Guarded<[CustomStoreKey: String]>([:])
+/// The value of a shard key as the text of a parameter. As on the server, texts with the same letters in other bytes are other keys.
+struct ShardKey: Hashable, Comparable, Sendable {
+    let text: String
 
-    subscript(object: CustomStoreKey) -> String? { texts.withLock { $0[object] } }
+    static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+    static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+    func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
+
+    /// The order of the parts of a save, and of groups of rows. No shard key comes first.
+    static func precedes(_ a: Self?, _ b: Self?) -> Bool {
+        guard let b else { return false }
+        return a.map { $0 < b } ?? true
+    }
+}
+
+/// The shard keys of the rows that a store has read or written.
+final class ShardMap: Sendable {
+    private let keys = Guarded<[CustomStoreKey: ShardKey]>([:])
+
+    subscript(object: CustomStoreKey) -> ShardKey? { keys.withLock { $0[object] } }
 
     func remember(_ text: String?, of object: CustomStoreKey) {
         guard let text else { return }
-        texts.withLock { $0[object] = text }
+        keys.withLock { $0[object] = ShardKey(text: text) }
     }
 }
 
@@ -24,7 +39,7 @@ extension StoreLayout {
     var isSharded: Bool { tables.contains { $0.shard != nil } }
 
     /// The shard key of a row; nil for an unknown one and for entities without one.
-    func shard(of object: CustomStoreKey) -> String? { (try? table(of: object.entityName))?.shard == nil ? nil : shards[object] }
+    func shard(of object: CustomStoreKey) -> ShardKey? { (try? table(of: object.entityName))?.shard == nil ? nil : shards[object] }
 
     /// Remembers the shard key of a row.
     func rememberShard(of row: CustomStoreRow) throws {
@@ -32,15 +47,16 @@ extension StoreLayout {
         shards.remember(try column.text(of: value), of: row.object)
     }
 
-    /// Keys of rows by table and shard key, in order.
+    /// Keys of rows by table and shard key, in order. Those with an unknown shard key have a group of their own.
     func groups(_ keys: [CustomStoreKey]) throws -> [(table: TableLayout, shard: String?, keys: [UInt64])] {
-        var groups: [[String]: (table: TableLayout, shard: String?, keys: [UInt64])] = [:]
+        var groups: [String: (table: TableLayout, keys: [ShardKey?: [UInt64]])] = [:]
         for key in keys {
             let table = try table(of: key.entityName)
-            let shard = table.shard == nil ? nil : shards[key]
-            groups[[table.name, shard ?? ""], default: (table, shard, [])].keys.append(key.key)
+            groups[table.name, default: (table, [:])].keys[table.shard == nil ? nil : shards[key], default: []].append(key.key)
         }
-        return groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+        return groups.sorted { $0.key < $1.key }.flatMap { _, group in
+            group.keys.sorted { ShardKey.precedes($0.key, $1.key) }.map { (group.table, $0.key?.text, $0.value) }
+        }
     }
 
     /// ` AND t.tenant = d.tenant` for two sharded tables.
@@ -115,16 +131,16 @@ extension PostgresStore {
 struct ShardedChanges {
     private(set) var parts: [(shard: String?, changes: CustomStoreChanges)] = []
     private let layout: StoreLayout
-    private var own: [CustomStoreKey: String] = [:]
+    private var own: [CustomStoreKey: ShardKey] = [:]
 
     /// - Throws: `relationshipAcrossStores` for related objects with different shard keys, `unsupportedRequest` for a change of a shard key.
     init(_ changes: CustomStoreChanges, _ layout: StoreLayout) throws {
         self.layout = layout
         for row in changes.inserted {
             guard let column = try layout.table(of: row.object.entityName).shard else { continue }
-            own[row.object] = try column.text(of: row.values[column.property.name] ?? .null)
+            own[row.object] = try column.text(of: row.values[column.property.name] ?? .null).map { ShardKey(text: $0) }
         }
-        var all: [String?: CustomStoreChanges] = [:]
+        var all: [ShardKey?: CustomStoreChanges] = [:]
         for row in changes.inserted {
             try check(row)
             all[shard(row.object), default: .init()].inserted.append(row)
@@ -141,10 +157,10 @@ struct ShardedChanges {
             for member in change.added { try check(change.owner, member, change.relationship) }
             all[shard(change.owner), default: .init()].members.append(change)
         }
-        parts = all.sorted { ($0.key ?? "") < ($1.key ?? "") }.map { ($0.key, $0.value) }
+        parts = all.sorted { ShardKey.precedes($0.key, $1.key) }.map { ($0.key?.text, $0.value) }
     }
 
-    private func shard(_ object: CustomStoreKey) -> String? { own[object] ?? layout.shard(of: object) }
+    private func shard(_ object: CustomStoreKey) -> ShardKey? { own[object] ?? layout.shard(of: object) }
 
     /// The objects of which the shard key must be known.
     static func objects(of changes: CustomStoreChanges) -> [CustomStoreKey] {
@@ -167,7 +183,7 @@ struct ShardedChanges {
 
     private func checkUnchanged(_ row: CustomStoreRow) throws {
         guard let column = try layout.table(of: row.object.entityName).shard, let value = row.values[column.property.name],
-            try column.text(of: value) != shard(row.object)
+            try column.text(of: value).map({ ShardKey(text: $0) }) != shard(row.object)
         else { return }
         throw HornbeamError(
             .unsupportedRequest,

@@ -200,8 +200,8 @@ struct RowInsertion: Sendable {
     func statement(_ table: CustomStoreTable) throws -> Statement {
         var values: [String?] = [String(table.keys[0])]
         var destination = 0
-        for (column, value) in zip(columns, table.values) {
-            values.append(try column.text(of: value))
+        for (place, column) in columns.enumerated() {
+            values.append(try column.text(of: table.values.propertyValue(table.values[place])))
             guard column.property.isRelationship else { continue }
             if column.entityName != nil { values.append(table.destination(destination)?.name) }
             destination += 1

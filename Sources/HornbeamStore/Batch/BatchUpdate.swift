@@ -98,14 +98,17 @@ struct BatchUpdateExecution {
     private mutating func patch(_ rows: RowSelection, _ table: EntityTable) throws {
         var writers = try columnWriters(table)
         let view = base.view(table)
-        let changes = try EngineError.translated { () throws(EngineError) in
-            var changes: [ColumnChange?] = []
-            for writer in writers { changes.append(try writer.change(in: view)) }
-            return changes.compactMap(\.self)
+        let changes = try EngineError.translated { () throws(EngineError) -> [ColumnChange]? in
+            var changes: [ColumnChange] = []
+            for writer in writers {
+                guard let change = try writer.change(of: rows, in: view) else { return nil }
+                changes.append(change)
+            }
+            guard try view.canCountVersions(of: rows) else { return nil }
+            return changes + [.add(column: EntityTable.versionColumn, step: 1)]
         }
-        if changes.count == writers.count {
-            let counted = ColumnChange.add(column: EntityTable.versionColumn, step: 1)
-            try transaction.alter(rows, by: changes + [counted], in: table.tree)
+        if let changes {
+            try transaction.alter(rows, by: changes, in: table.tree)
         } else {
             try patch(rows.keys, table, &writers)
         }
@@ -167,6 +170,23 @@ struct BatchUpdateExecution {
             try assignment.property.checkInBatch(value, validating: update.validatesValues)
             try pending.set(assignment.property, of: object, to: value)
         }
+    }
+}
+
+extension TableView {
+    /// True if no selected row has the largest version. Adding one to that version would make it 0, which means that there is no row. Tests all rows
+    /// of the leaves of selected rows.
+    fileprivate func canCountVersions(of rows: RowSelection) throws(EngineError) -> Bool {
+        var most: UInt32 = 0
+        try forEachLeaf(of: rows) { (leaf) throws(EngineError) -> Bool in
+            guard let versions = unsafe leaf.fixedCells(EntityTable.versionColumn) else { return false }
+            for offset in Swift.stride(from: 0, to: versions.count, by: MemoryLayout<UInt32>.size) {
+                let version = unsafe versions.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                most = max(most, version)
+            }
+            return most < .max
+        }
+        return most < .max
     }
 }
 

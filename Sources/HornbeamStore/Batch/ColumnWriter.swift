@@ -30,14 +30,18 @@ struct ColumnWriter {
         self.width = width
     }
 
+    /// The range of a step is tested on the whole table. For few selected rows, it takes less time to compute each row.
+    private static let rowsPerSelectedRowMax = 64
+
     /// The change of the column, if it is the same for all rows; nil when it must be computed for each row.
-    func change(in view: TableView) throws(EngineError) -> ColumnChange? {
+    func change(of rows: RowSelection, in view: TableView) throws(EngineError) -> ColumnChange? {
         if let constant {
             var writer = self
             writer.start(1)
             return .set(column: column.column, cell: constant.isNull ? nil : writer.cells)
         }
-        guard let step, step.source.column == column.column, try step.staysInRange(in: view) else { return nil }
+        guard let step, step.source.column == column.column, rows.count >= view.count / Self.rowsPerSelectedRowMax, try step.staysInRange(in: view)
+        else { return nil }
         return .add(column: column.column, step: step.step)
     }
 

@@ -61,6 +61,29 @@ extension StoreBacking {
     }
 }
 
+extension CellColumn {
+    /// Writes a value that needs no conversion into an empty row. Returns false for other values.
+    fileprivate func write(_ value: CompactValues.Value, of values: CompactValues, to row: RowBuffer) -> Bool {
+        switch (value.kind, type) {
+        case (.null, _): break
+        case (.int, .int64): row.set(position, value.int)
+        case (.int, .int32):
+            guard let number = Int32(exactly: value.int) else { return false }
+            row.set(position, number)
+        case (.int, .int16):
+            guard let number = Int16(exactly: value.int) else { return false }
+            row.set(position, number)
+        // The negative zero is stored as zero, by a conversion.
+        case (.double, .double) where value.bits != 1 << 63: row.set(position, value.double)
+        case (.bool, .bool): row.setBit(position, value.bits != 0)
+        case (.date, .date): row.set(position, value.double)
+        case (.text, .string): unsafe values.withUTF8(of: value) { unsafe row.setBytes(position, UnsafeRawBufferPointer($0)) }
+        default: return false
+        }
+        return true
+    }
+}
+
 /// Writes rows of one table into the cache.
 private struct CachedTableWriter {
     /// A property of the rows. It has no references, so that a row needs no reference counting.
@@ -120,12 +143,13 @@ private struct CachedTableWriter {
         var destination = number * rows.destinationCount
         for place in cells.indices {
             let cell = cells[place]
+            let value = rows.values[first + place]
             if cell.column.type == .reference {
-                guard set(rows.values[first + place], rows.destinations[destination], cell, in: row) else { return false }
+                guard set(value, rows.destinations[destination], cell, in: row) else { return false }
                 destination += 1
-            } else if !cell.column.write(rows.values[first + place], to: row) {
+            } else if !cell.column.write(value, of: rows.values, to: row) {
                 let column = table.column(rows.entity.properties[cell.property])
-                try column.write(try column.coerced(rows.values[first + place]), to: row, schema: store.schema, origin: store.reader.origins)
+                try column.write(try column.coerced(rows.values.propertyValue(value)), to: row, schema: store.schema, origin: store.reader.origins)
             }
         }
         keys.append(key)
@@ -140,12 +164,12 @@ private struct CachedTableWriter {
     }
 
     /// Sets a to-one relationship.
-    private mutating func set(_ key: PropertyValue, _ entity: Int32, _ cell: Cell, in row: RowBuffer) -> Bool {
-        guard entity >= 0, case .int(let bits) = key else { return true }
-        guard bits > 0, bits < 1 << 48 else { return false }
+    private mutating func set(_ key: CompactValues.Value, _ entity: Int32, _ cell: Cell, in row: RowBuffer) -> Bool {
+        guard entity >= 0, key.kind == .int else { return true }
+        guard key.bits > 0, key.bits < 1 << 48 else { return false }
         let column = table.column(rows.entity.properties[cell.property])
         guard entity == column.destination || isDestination(entity, of: column) else { return false }
-        let target = ObjectReference(entityIndex: entity, key: UInt64(bitPattern: bits))
+        let target = ObjectReference(entityIndex: entity, key: key.bits)
         column.write(target, to: row, schema: store.schema)
         if cell.mirror >= 0 { owners[cell.mirror].append(Self.number(of: target)) }
         return true

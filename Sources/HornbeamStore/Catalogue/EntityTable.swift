@@ -82,6 +82,8 @@ struct StoredColumn: Sendable {
     let column: Int
     /// The column with the destination's entity number; -1 when the destination is always `destination`.
     let entityColumn: Int
-    /// The index of the only destination entity; -1 when there is none.
+    /// The index of the only concrete destination entity; -1 when there is none.
+    let onlyDestination: Int32
+    /// The index of the declared destination entity; -1 for an attribute.
     let destination: Int32
 }

@@ -202,7 +202,8 @@ private struct SchemaResolver {
             let entityColumn = stored.entityColumn == nil ? -1 : next + 1
             columns[property.index] = StoredColumn(
                 property: property, type: stored.type, column: next, entityColumn: entityColumn,
-                destination: property.destinationEntity?.concreteDescendants.first.map { Int32($0.index) } ?? -1)
+                onlyDestination: property.destinationEntity?.concreteDescendants.first.map { Int32($0.index) } ?? -1,
+                destination: property.destinationEntity.map { Int32($0.index) } ?? -1)
             next += stored.entityColumn == nil ? 1 : 2
         }
         if let property = entity.properties.first(where: { $0.cellType != nil && columns[$0.index] == nil }) {

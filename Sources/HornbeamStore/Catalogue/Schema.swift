@@ -16,6 +16,8 @@ final class Schema: Sendable {
     let keptPlans = ShapeTable()
     /// Entity numbers → `entity.index`; -1 for unknown numbers.
     private let entityIndexes: [Int32]
+    /// By `entity.index`: the places of an entity and its subentities in a walk that visits an entity before its subentities.
+    private let familyPlaces: [Range<Int32>]
     /// The link index of each to-many, by `entity.index` and property index; nil for other properties.
     private let linksByOwner: [[LinkIndex?]]
     /// False in the cache of a querying store, whose rows may lack index entries.
@@ -40,6 +42,7 @@ final class Schema: Sendable {
             numbers[stored.number] = Int32(entity.index)
         }
         entityIndexes = numbers
+        familyPlaces = Self.familyPlaces(of: model)
         lookupIndexes = Dictionary(
             indexes.filter { findsByIndexes && $0.isLookupIndex }.map { (ObjectIdentifier($0.elements[0].property), $0) },
             uniquingKeysWith: { first, second in second.isUnique && !first.isUnique ? second : first })
@@ -66,6 +69,28 @@ final class Schema: Sendable {
     func entityIndex(number: UInt32) -> Int32? {
         guard number < entityIndexes.count, entityIndexes[Int(number)] >= 0 else { return nil }
         return entityIndexes[Int(number)]
+    }
+
+    /// The model's index of an entity number that a row or an entry of an index contains. Nil also for an entity that is neither `ancestor` nor one of its
+    /// subentities: a damaged row can name any entity.
+    func entityIndex(number: UInt32, within ancestor: Int32) -> Int32? {
+        guard let index = entityIndex(number: number), ancestor >= 0,
+            familyPlaces[Int(ancestor)].contains(familyPlaces[Int(index)].lowerBound)
+        else { return nil }
+        return index
+    }
+
+    private static func familyPlaces(of model: ManagedObjectModel) -> [Range<Int32>] {
+        var places = [Range<Int32>](repeating: 0..<0, count: model.entities.count)
+        var next: Int32 = 0
+        func visit(_ entity: EntityDescription) {
+            let first = next
+            next += 1
+            for subentity in entity.subentities { visit(subentity) }
+            places[entity.index] = first..<next
+        }
+        for entity in model.entities where entity.superentity == nil { visit(entity) }
+        return places
     }
 
     /// The tables that a fetch of the entity reads, in the model's order.

@@ -127,6 +127,8 @@ final class LinkIndex: Sendable {
     let isPolymorphic: Bool
     /// The index of the member entity; valid only if `isPolymorphic` is false.
     let onlyMember: Int32
+    /// The index of the declared entity of the members; -1 when there is none.
+    let declaredMember: Int32
     let members: TreeID
     let order: TreeID?
     /// The reverse tree: members of the inverse, or the owners of a one-way relationship; nil for `mirror`.
@@ -147,6 +149,7 @@ final class LinkIndex: Sendable {
         self.kind = kind
         self.isPolymorphic = isPolymorphic
         onlyMember = relationship.destinationEntity?.concreteDescendants.first.map { Int32($0.index) } ?? -1
+        declaredMember = relationship.destinationEntity.map { Int32($0.index) } ?? -1
         self.members = members
         self.order = order
         self.reverse = reverse

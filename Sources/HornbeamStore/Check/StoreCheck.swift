@@ -134,7 +134,7 @@ struct StoreCheck {
     ) throws(EngineError) {
         let name = "\(table.entity.name) \(object.key)"
         guard let target = column.reference(in: row, schema: schema) else {
-            return problem("“\(column.property.name)” of \(name) names an object of an unknown entity.")
+            return problem("“\(column.property.name)” of \(name) names an object of an entity that it cannot have.")
         }
         let targetTable = schema.table(at: target.entityIndex)
         let back = try backReference(column, target, targetTable)
@@ -142,7 +142,12 @@ struct StoreCheck {
         if let mirror = table.mirrors.first(where: { $0.column.column == column.column }) {
             mirrored[ObjectIdentifier(mirror.link), default: 0] += 1
             let reader = try snapshot.members(mirror.link.relationship)
-            if try !reader.contains(object.key, owner: target.key) {
+            if let value = try reader.members.get(MemberTrees.memberKey(owner: target.key, member: object.key)) {
+                let entity = unsafe value.withUnsafeBytes { unsafe reader.trees.entityIndex($0, schema: schema) }
+                if entity != object.entityIndex {
+                    problem("\(name) has another entity among “\(mirror.link.relationship.name)” of the object it names.")
+                }
+            } else {
                 problem("\(name) is missing among “\(mirror.link.relationship.name)” of the object it names.")
             }
         } else if case .other(let other) = back, other != object {

@@ -9,6 +9,8 @@ struct MemberTrees: Sendable {
     let isPolymorphic: Bool
     /// The entity of all members if entries do not contain it; -1 when there is none.
     let onlyMember: Int32
+    /// The index of the declared entity of the members; -1 when there is none.
+    let declaredMember: Int32
 
     /// `owner, member`
     static func memberKey(owner: UInt64, member: UInt64) -> [UInt8] {
@@ -47,12 +49,12 @@ struct MemberTrees: Sendable {
         return EntityNumber.bytes(schema.table(at: member.entityIndex).number)
     }
 
-    /// The member's entity, from the value of its entry; nil when the entry is damaged.
+    /// The member's entity, from the value of its entry; nil when the entry is damaged, or names an entity that cannot be a member.
     @inline(__always)
     func entityIndex(_ value: UnsafeRawBufferPointer, schema: Schema) -> Int32? {
         guard isPolymorphic else { return onlyMember }
         guard value.count >= 4 else { return nil }
-        return unsafe schema.entityIndex(number: EntityNumber.read(value, at: 0))
+        return unsafe schema.entityIndex(number: EntityNumber.read(value, at: 0), within: declaredMember)
     }
 
     static func position(_ value: [UInt8]) -> UInt64? {
@@ -64,7 +66,7 @@ struct MemberTrees: Sendable {
 extension LinkIndex {
     /// From owner to members.
     var forward: MemberTrees {
-        MemberTrees(members: members, order: order, isPolymorphic: isPolymorphic, onlyMember: onlyMember)
+        MemberTrees(members: members, order: order, isPolymorphic: isPolymorphic, onlyMember: onlyMember, declaredMember: declaredMember)
     }
 
     /// From member to owners; nil when the members' rows have a to-one column instead.
@@ -72,6 +74,7 @@ extension LinkIndex {
         guard let reverse else { return nil }
         let owner = relationship.entity.concreteDescendants.first.map { Int32($0.index) } ?? -1
         return MemberTrees(
-            members: reverse.members, order: reverse.order, isPolymorphic: reverse.isPolymorphic, onlyMember: owner)
+            members: reverse.members, order: reverse.order, isPolymorphic: reverse.isPolymorphic, onlyMember: owner,
+            declaredMember: Int32(relationship.entity.index))
     }
 }

@@ -181,14 +181,14 @@ extension StoredColumn {
         }
     }
 
-    /// The destination of a to-one; nil for null.
+    /// The destination of a to-one; nil for null, and for an object of an entity that cannot be the destination.
     @inline(__always)
     func reference(in row: RowView, schema: Schema) -> ObjectReference? {
         if row.isNull(column) { return nil }
         let key = row.load(column, as: UInt64.self)
         // A damaged row can have a key although no entity can be the destination.
-        if entityColumn < 0 { return destination < 0 ? nil : ObjectReference(entityIndex: destination, key: key) }
-        guard let index = schema.entityIndex(number: row.load(entityColumn, as: UInt32.self)) else { return nil }
+        if entityColumn < 0 { return onlyDestination < 0 ? nil : ObjectReference(entityIndex: onlyDestination, key: key) }
+        guard let index = schema.entityIndex(number: row.load(entityColumn, as: UInt32.self), within: destination) else { return nil }
         return ObjectReference(entityIndex: index, key: key)
     }
 

@@ -77,7 +77,7 @@ enum UniqueKeys {
             )
         }
         guard index.isPolymorphic else { return ObjectReference(entityIndex: index.onlyEntity, key: key) }
-        guard let entity = schema.entityIndex(number: number) else { throw damaged(index) }
+        guard let entity = schema.entityIndex(number: number, within: Int32(index.entity.index)) else { throw damaged(index) }
         return ObjectReference(entityIndex: entity, key: key)
     }
 

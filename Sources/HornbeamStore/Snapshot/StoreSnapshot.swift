@@ -1,6 +1,5 @@
 internal import HornbeamEngine
 package import HornbeamModel
-internal import HornbeamThreads
 internal import Synchronization
 
 /// One committed state of a store. It never changes and can be read on any thread. Safe: it owns the memory behind `tables`.
@@ -12,18 +11,14 @@ internal import Synchronization
     let engineSnapshot: Snapshot
     let reader: RowReader
     /// The views of the tables and the readers of their cells, by slot. They are made at their first use, because each save makes a snapshot, and most
-    /// snapshots of a large model read few tables. They are behind a pointer, because reading one out of an array would retain its parts each time.
-    nonisolated(unsafe) private let tables: UnsafeMutablePointer<Table>  // written under `making`, before `isMade` is set
-    /// For each slot, whether the table was made.
-    nonisolated(unsafe) private let isMade: UnsafeMutablePointer<Atomic<Bool>>
+    /// snapshots of a large model read few tables. They are behind pointers, because reading one out of an array would retain its parts each time.
+    nonisolated(unsafe) private let tables: UnsafeMutablePointer<Atomic<UnsafeMutablePointer<Table>?>>  // each is set once
     private let tableCount: Int
 
     private struct Table {
         let view: TableView
         let cells: TableCells
     }
-
-    private static let making = Guarded(())
 
     init(_ snapshot: Snapshot, reader: RowReader) throws(EngineError) {
         engineSnapshot = snapshot
@@ -36,35 +31,40 @@ internal import Synchronization
         }
         tableCount = count
         unsafe tables = .allocate(capacity: max(count, 1))
-        unsafe isMade = .allocate(capacity: max(count, 1))
-        for slot in 0..<count { unsafe (isMade + slot).initialize(to: Atomic(false)) }
+        for slot in 0..<count { unsafe (tables + slot).initialize(to: Atomic(nil)) }
     }
 
     deinit {
-        for slot in 0..<tableCount where unsafe isMade[slot].load(ordering: .acquiring) { unsafe (tables + slot).deinitialize(count: 1) }
-        unsafe isMade.deinitialize(count: tableCount)
-        unsafe isMade.deallocate()
+        for slot in 0..<tableCount { if let table = unsafe tables[slot].load(ordering: .acquiring) { unsafe Self.release(table) } }
+        unsafe tables.deinitialize(count: tableCount)
         unsafe tables.deallocate()
     }
 
     @inline(__always)
     private func made(_ table: EntityTable) -> UnsafeMutablePointer<Table> {
-        if unsafe !isMade[table.slot].load(ordering: .acquiring) { make(table) }
-        return unsafe tables + table.slot
+        unsafe tables[table.slot].load(ordering: .acquiring) ?? make(table)
     }
 
+    /// Without a lock: a child process that was forked meanwhile would inherit it locked.
     @inline(never)
-    private func make(_ table: EntityTable) {
+    private func make(_ table: EntityTable) -> UnsafeMutablePointer<Table> {
         assert(table.slot < tableCount, "A table has a slot of its schema.")
-        Self.making.withLock { _ in
-            if unsafe isMade[table.slot].load(ordering: .relaxed) { return }
-            let view: TableView
-            do throws(EngineError) { view = try engineSnapshot.table(table.tree) } catch {
-                preconditionFailure("A snapshot has the tables of its schema, because its initializer has looked them up: \(error.message)")
-            }
-            unsafe (tables + table.slot).initialize(to: Table(view: view, cells: TableCells(view)))
-            unsafe isMade[table.slot].store(true, ordering: .releasing)
+        let view: TableView
+        do throws(EngineError) { view = try engineSnapshot.table(table.tree) } catch {
+            preconditionFailure("A snapshot has the tables of its schema, because its initializer has looked them up: \(error.message)")
         }
+        let made = UnsafeMutablePointer<Table>.allocate(capacity: 1)
+        unsafe made.initialize(to: Table(view: view, cells: TableCells(view)))
+        let (isFirst, present) = unsafe tables[table.slot].compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
+        // Another thread may have made the table meanwhile.
+        guard !isFirst, let present = unsafe present else { return unsafe made }
+        unsafe Self.release(made)
+        return unsafe present
+    }
+
+    private static func release(_ table: UnsafeMutablePointer<Table>) {
+        unsafe table.deinitialize(count: 1)
+        unsafe table.deallocate()
     }
 
     var schema: Schema { reader.schema }

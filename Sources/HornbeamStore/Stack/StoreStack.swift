@@ -35,8 +35,10 @@ internal import HornbeamThreads
     private let loneStore: Unmanaged<Store>?  // `parts` retains it
     /// True when a store must load rows before they are read.
     package let isIncremental: Bool
-    /// The store that answers queries itself, if it is the only one. Beside other stores, Hornbeam finds the results in its rows.
+    /// The store that answers queries itself, if there is no other one now. Beside other stores, Hornbeam finds the results in its rows.
     package let queryingStore: Store?
+    /// True if a store that answers queries itself is beside others.
+    package let hasQueryingStoreBesideOthers: Bool
     /// The stores that several processes write, in the order of their identifiers, if there are at least two.
     let sharedStores: [Store]
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
@@ -53,7 +55,9 @@ internal import HornbeamThreads
         let shared = parts.compactMap { $0?.store }.filter(\.isShared)
         sharedStores = shared.count > 1 ? shared.sorted { $0.identifier.uuidString < $1.identifier.uuidString } : []
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
-        queryingStore = only.flatMap { $0.isQuerying ? $0 : nil }
+        let querying = slots.lazy.compactMap { parts[$0]?.store }.first(where: \.isQuerying)
+        queryingStore = slots.count == 1 ? querying : nil
+        hasQueryingStoreBesideOthers = slots.count > 1 && querying != nil
     }
 
     package var isEmpty: Bool { parts.allSatisfy { $0 == nil } }
@@ -164,8 +168,15 @@ internal import HornbeamThreads
     }
 
     /// Makes incremental stores load the rows that a request needs.
-    package func load(_ fetch: ValidatedFetch) throws {
-        for slot in slots(for: fetch.request) { try store(in: slot).load(fetch) }
+    ///
+    /// - Returns: The keys of cached objects that are no results, because a querying store has not returned their rows.
+    @discardableResult
+    package func load(_ fetch: ValidatedFetch) throws -> Set<UInt64> {
+        var others: Set<UInt64> = []
+        for slot in slots(for: fetch.request) {
+            for key in try store(in: slot).load(fetch) { others.insert(key | slot.bits) }
+        }
+        return others
     }
 }
 

@@ -87,6 +87,8 @@ extension Store {
             if retainedGenerations > 0 { options.retention.count = retainedGenerations }
             if let retainedGenerationsAge { options.retention.age = retainedGenerationsAge }
             if let poolBytes { options.poolBytes = poolBytes }
+            // The rows are those of the custom store, and each opening has a cache of its own.
+            options.logsChanges = backing == nil
             return options
         }
     }

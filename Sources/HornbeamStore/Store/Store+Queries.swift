@@ -19,7 +19,7 @@ extension Store {
     /// - Parameter excluding: Keys of objects that are excluded before offset and limit apply.
     package func answer(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> QueryFinding<[ObjectReference]> {
         guard let backing, let querying = backing.querying else { return .cached(excluding: []) }
-        let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.isCached($0, $1) }
+        let query = StoreQuery(.objects, fetch, excluding: excluding) { [backing] in backing.versions(of: $0) }
         let found = try readingDerivationSources {
             try backing.reading(isCancellable: true, { _ in try querying.answer(query) }) { answer -> [ObjectReference]? in
                 switch answer {
@@ -57,27 +57,32 @@ extension Store {
         }
     }
 
-    /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows that the caller does not find by a
-    /// fetch of the objects.
+    /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows of groups.
     package func answerDictionaries(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> QueryFinding<[[PropertyValue]]> {
         guard let querying = backing?.querying else { return .cached(excluding: []) }
-        guard let query = StoreQuery(program, fetch), let answer = try querying.answer(query) else {
-            return .cached(excluding: program.isGrouped || fetch.request.relatedPaths(in: fetch.entity) != [] ? try load(fetch) : [])
+        // Equal dictionaries are groups.
+        for program in [program.groupingDistinct(sortedBy: fetch.request.sortDescriptors), program] {
+            guard let program, let query = StoreQuery(program, fetch), let answer = try querying.answer(query) else { continue }
+            return .found(try rows(of: answer, to: query, program))
         }
+        return .cached(excluding: program.isGrouped ? try load(fetch) : [])
+    }
+
+    /// The dictionaries of an answer.
+    private func rows(of answer: StoreAnswer, to query: StoreQuery, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
         switch answer {
         case .values(let rows):
             guard query.kind == .values, rows.allSatisfy({ $0.count == query.paths.count }) else { break }
             let values = try rows.map { try $0.map(ownIDs) }
-            return .found(
-                try program.rows(ofObjects: rows.count) { inputs, places in
-                    inputs.indices.map { column in places.map { values[$0][column] } }
-                })
+            return try program.rows(ofObjects: rows.count) { inputs, places in
+                inputs.indices.map { column in places.map { values[$0][column] } }
+            }
         case .groups(let groups):
             guard let grouping = query.grouping,
                 groups.allSatisfy({ $0.keys.count == grouping.keys.count && $0.totals.count == grouping.totals.count })
             else { break }
             let own = try groups.map { StoreGroup(keys: try $0.keys.map(ownIDs), totals: try $0.totals.map(ownIDs), first: $0.first) }
-            return .found(try GroupTable.rows(of: own, program))
+            return try GroupTable.rows(of: own, program)
         case .objects, .count: break
         }
         throw wrongAnswer("other or incomplete values", to: "a query for dictionaries")
@@ -92,7 +97,8 @@ extension Store {
 
     /// The custom store's description of a query; nil if the store does not answer queries.
     package func explainQuery(_ fetch: ValidatedFetch, _ program: DictionaryProgram?) throws -> String? {
-        let query = program.flatMap { StoreQuery($0, fetch) } ?? StoreQuery(.objects, fetch, excluding: [])
+        let query = program.flatMap { StoreQuery($0.groupingDistinct(sortedBy: fetch.request.sortDescriptors) ?? $0, fetch) }
+            ?? StoreQuery(.objects, fetch, excluding: [])
         return try backing?.querying?.explain(query)
     }
 

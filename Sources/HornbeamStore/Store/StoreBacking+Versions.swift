@@ -36,8 +36,15 @@ extension StoreBacking {
         }
     }
 
-    /// True if the row of an object is cached in this version.
-    func isCached(_ key: UInt64, _ version: UInt64) -> Bool { versions.withLock { $0[key] == version } }
+    /// The versions of the cached rows of some keys; nil for keys without one.
+    func versions(of keys: [UInt64]) -> [UInt64?] {
+        versions.withLock { versions in
+            var found: [UInt64?] = []
+            found.reserveCapacity(keys.count)
+            for key in keys { found.append(versions[key]) }
+            return found
+        }
+    }
 
     /// True if a row of an object is cached.
     func isCached(_ key: UInt64) -> Bool { versions.withLock { $0[key] != nil } }

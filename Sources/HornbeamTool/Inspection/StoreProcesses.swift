@@ -68,7 +68,8 @@ struct StoreProcesses {
     private static func add(_ locks: [Lock], to entry: inout Entry, _ folder: String) {
         for lock in locks {
             if (blocks..<seconds).contains(lock.bytes.lowerBound), let end = durableEnd(folder) {
-                entry.unreadBytes = max(end - Int(lock.bytes.lowerBound - blocks) << 12, 0)
+                let read = min(Int(lock.bytes.lowerBound - blocks), Int.max >> 12) << 12
+                entry.unreadBytes = max(end - read, 0)
             }
             if (seconds..<Int64.max).contains(lock.bytes.lowerBound) {
                 entry.snapshotAge = max(Int(ProcessInfo.processInfo.systemUptime) - Int(lock.bytes.lowerBound - seconds), 0)
@@ -79,10 +80,10 @@ struct StoreProcesses {
         }
     }
 
-    /// The end of the durable log.
+    /// The end of the durable log; nil if the file `lock` has no position, or one that no log reaches.
     private static func durableEnd(_ folder: String) -> Int? {
         guard let file = FileManager.default.contents(atPath: folder + "/lock"), file.count >= durablePosition.upperBound else { return nil }
-        return file[durablePosition].reversed().reduce(0) { $0 << 8 | Int($1) }
+        return Int(exactly: file[durablePosition].reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
 
     /// A lock of an open file: `lock: 1: OFDLCK ADVISORY READ -1 fe:00:1234 0 0`.

@@ -53,6 +53,20 @@ import Testing
         return Array(bytes[..<done])
     }
 
+    @Test func linksLeadNoWriteToAnotherFile() throws {
+        let place = try Place(.posix)
+        try write([1, 2, 3], to: try place.fileSystem.open(place.path("target"), .create), at: 0)
+        _ = try place.fileSystem.open(place.path("meta"), .create)
+        try #require(symlink(place.path("target"), place.path("link")) == 0)
+        #expect(code { _ = try place.fileSystem.open(place.path("link"), .readWrite) } == .inputOutput)
+        #expect(code { _ = try place.fileSystem.open(place.path("link"), .create) } == .inputOutput)
+        #expect(code { _ = try place.fileSystem.lock(place.path("link"), recordingHolderIn: place.path("holder")) } == .inputOutput)
+        // The number of the process is a hint, so that an error of writing it is ignored.
+        let lock = try place.fileSystem.lock(place.path("meta"), recordingHolderIn: place.path("link"))
+        withExtendedLifetime(lock) {}
+        for name in ["target", "link"] { #expect(try read(place.fileSystem.open(place.path(name), .read), 100, at: 0) == [1, 2, 3]) }
+    }
+
     @Test(arguments: Kind.allCases)
     func randomWritesReadBackAsFromAnArray(kind: Kind) throws {
         let place = try Place(kind)

@@ -1,3 +1,4 @@
+import Glibc
 import HornbeamThreads
 import Testing
 
@@ -6,6 +7,9 @@ import Testing
 
 /// Commits of several threads while the log fails: the result that each thread receives agrees with the state that an opening finds.
 @Suite struct CommitFaultScheduleTests {
+    /// 40 seeds, or as many as HORNBEAM_TEST_SEEDS names.
+    private static let seeds = 0 ..< (getenv("HORNBEAM_TEST_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 40)
+
     private enum Answer { case committed, refused, inDoubt }
 
     private static func store(_ disk: SimulatedDisk, _ faults: FaultInjector) throws -> TestStore {
@@ -58,7 +62,7 @@ import Testing
         return Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
     }
 
-    @Test("a sync of the log that fails beside a close: no commit is refused that an opening may find", arguments: 0..<40 as Range<UInt64>)
+    @Test("a sync of the log that fails beside a close: no commit is refused that an opening may find", arguments: seeds)
     func failedSyncBesideClose(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
@@ -92,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("work that changes nothing is acknowledged only when what it read is durable", arguments: 0..<40 as Range<UInt64>)
+    @Test("work that changes nothing is acknowledged only when what it read is durable", arguments: seeds)
     func unchangedWorkWaitsForItsBase(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {

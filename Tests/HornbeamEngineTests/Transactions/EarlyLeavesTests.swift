@@ -19,9 +19,10 @@ import Testing
         var rows: Set<UInt64> = []
         private(set) var unwrittenMax = 0
 
-        init(on disk: any FileSystem = MemoryFileSystem()) throws {
+        init(on disk: any FileSystem = MemoryFileSystem(), logsChanges: Bool = true) throws {
             self.disk = disk
             store = try TestStore(fileSystem: disk) { options in
+                options.logsChanges = logsChanges
                 options.poolBytes = 256 << 10
                 options.attachThreshold = 20_000
                 options.pageFileBytes = 64 << 10
@@ -77,6 +78,29 @@ import Testing
         try subject.expectContent()
         try subject.store.write { try subject.change($0, 20_000..<21_000, &random) }
         try subject.expectContent()
+    }
+
+    @Test("a store whose log has no changes keeps them, with no more memory than the pool", arguments: [1, 2, 3] as [UInt64])
+    func changesThatAreNotLogged(seed: UInt64) throws {
+        let subject = try Subject(logsChanges: false)
+        var random = SplitMix(seed: seed)
+        for start in stride(from: 0 as UInt64, to: 2000, by: 4) { try subject.store.write { try subject.change($0, start ..< start + 4, &random) } }
+        try subject.expectContent()
+        let before = try subject.store.engine.snapshot()
+        let count = try before.index(subject.index).count
+        try subject.store.write { try subject.change($0, 2000 ..< 6000, &random) }
+        try subject.store.write { try subject.change($0, 6000 ..< 20_000, &random) }
+        #expect(subject.unwrittenMax < 256, "\(subject.unwrittenMax) nodes were in memory only, seed \(seed)")
+        try subject.expectContent()
+        #expect(try before.index(subject.index).count == count)
+        for start in stride(from: 20_000 as UInt64, to: 21_000, by: 10) { try subject.store.write { try subject.change($0, start ..< start + 10, &random) } }
+        // An aborted transaction leaves nothing.
+        let aborted = try subject.store.engine.begin()
+        _ = try aborted.delete(Array("key 1".utf8), from: subject.index)
+        aborted.abort()
+        try subject.expectContent()
+        #expect(subject.store.engine.core.pipeline.statistics.logBytes < 100_000, "a transaction logs no changes, seed \(seed)")
+        try subject.store.engine.close()
     }
 
     @Test func anAbortedTransactionLeavesNoPages() throws {

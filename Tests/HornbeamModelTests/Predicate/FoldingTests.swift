@@ -72,4 +72,14 @@ struct FoldingTests {
             #expect(isLess || isSameLetter, "\(before) before \(text)")
         }
     }
+    @Test func longNumbersAreOrderedByTheirValue() {
+        // More digits make a larger number, whatever the digits are.
+        let numbers = [1, 252, 253, 254, 255, 506, 507, 600].flatMap { count in
+            ["1", "9"].map { String(repeating: $0, count: count) }
+        }
+        for (place, number) in numbers.enumerated().dropFirst() {
+            #expect(Folding.localizedStandardOrder(numbers[place - 1], number) == .less, "\(numbers[place - 1]) before \(number)")
+            #expect(Folding.localizedStandardOrder("v00\(number).2", "v\(numbers[place - 1]).10") == .greater)
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HornbeamEngine
 import HornbeamModel
 import Testing
 @testable import HornbeamStore
@@ -96,6 +97,24 @@ struct BatchTests {
         }
         #expect(try library.store.snapshot().count(FetchDescription(entityName: "Desk")) == 0)
         try library.insert("Desk")
+    }
+
+    @Test("a batch update gives a row with the largest version the first one, as a save does", arguments: ["7", "issue + 1"])
+    func batchUpdatesBeginVersionsAgain(format: String) throws {
+        let journals = try (0..<40).map { try library.insert("Journal", ["title": .string("\($0)"), "issue": .int(6)]) }
+        let table = library.store.schema.table(library.entity("Journal"))
+        let transaction = try library.store.engine.begin()
+        try withUnsafeBytes(of: UInt32.max) { try transaction.patch(EntityTable.versionColumn, of: [journals[7].key], values: $0, in: table.tree) }
+        _ = try transaction.commit()
+        let assignment = BatchUpdate.Assignment(library.property("issue", of: "Journal"), try FetchExpression(format: format))
+        let batch = BatchUpdate(request: FetchDescription(entityName: "Journal"), assignments: [assignment])
+        #expect(try library.store.update(batch).count == 40)
+        for (place, journal) in journals.enumerated() {
+            #expect(try library.value(journal, "issue") == .int(7))
+            #expect(try library.version(journal) == (place == 7 ? 1 : 2))
+        }
+        let report = try library.store.check()
+        #expect(report.isSound, "\(report)")
     }
 
     @Test("a number beyond its attribute's width is refused by name")

@@ -87,6 +87,37 @@ struct CheckTests {
         #expect(report.problems.contains { $0.contains("has an entry of 8 bytes") }, "\(report)")
     }
 
+    @Test("a to-one and members of an entity that the relationship cannot have are refused, and are problems")
+    func foreignEntitiesAreRefused() throws {
+        let library = try Library()
+        let author = try library.insert("Author", ["name": "Ada"])
+        let journal = try library.insert("Journal", ["title": "J"])
+        let book = try library.insert("Book", ["title": "A", "author": library.id(author), "successor": library.id(journal)])
+        let shelf = try library.insert("Shelf")
+        let (favourites, publications) = (library.property("favourites", of: "Shelf"), library.property("publications", of: "Author"))
+        try library.link(favourites, shelf, add: [book])
+        try corrupt(library) { transaction, schema in
+            let wrong = schema.table(library.entity("Desk")).number
+            let table = schema.table(library.entity("Book"))
+            let column = table.column(library.property("successor", of: "Book"))
+            try withUnsafeBytes(of: wrong.littleEndian) { try transaction.patch(column.entityColumn, of: [book.key], values: $0, in: table.tree) }
+            for (link, owner) in [(schema.link(favourites), shelf), (schema.link(publications), author)] {
+                try transaction.put(MemberTrees.memberKey(owner: owner.key, member: book.key), EntityNumber.bytes(wrong), in: link.members)
+            }
+        }
+        let snapshot = try library.store.snapshot()
+        #expect(try library.value(book, "successor") == .null)
+        #expect(try snapshot.count(FetchDescription(entityName: "Book", predicate: FetchPredicate(format: "successor.title == 'J'"))) == 0)
+        for (relationship, owner) in [(favourites, shelf), (publications, author)] {
+            let error = try #require(throws: HornbeamError.self) { try snapshot.members(of: relationship, owner: owner.key) }
+            #expect(error.code == .damaged)
+        }
+        let problems = try library.store.check().problems
+        #expect(problems.contains("“successor” of Book \(book.key) names an object of an entity that it cannot have."), "\(problems)")
+        #expect(problems.contains("Book \(book.key) has another entity among “publications” of the object it names."), "\(problems)")
+        #expect(problems.contains { $0.hasSuffix("links \(shelf.key) to \(book.key), which is no stored object.") }, "\(problems)")
+    }
+
     @Test("DEL-5: references to deleted objects are counted, not called problems")
     func danglingReferencesAreCounted() throws {
         let library = try Library()

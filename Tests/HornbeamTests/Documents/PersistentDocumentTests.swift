@@ -95,6 +95,26 @@ import Testing
         try again.close()
     }
 
+    @Test("DOC-1: a document whose store is a link to another store is refused, and that store stays as it is", arguments: ["working", "saved"])
+    func linkedStore(name: String) throws {
+        let (url, other) = (Self.freshURL(), Self.freshURL())
+        defer { Self.remove(url, other) }
+        try Self.create(at: url).close()
+        let container = try PersistentContainer.open(at: other, for: ShelfNode.self)
+        try container.viewContext.insert(entityNamed: "ShelfNode").setValue(7, forKey: "number")
+        try container.viewContext.save()
+        try container.close()
+        let store = url.appending(path: name + ".hornbeam")
+        try? FileManager.default.removeItem(at: store)
+        try FileManager.default.createSymbolicLink(at: store, withDestinationURL: other)
+        let error = hornbeamError { _ = try Self.open(url) }
+        #expect(error?.code == .notAStore && error?.message.contains("symbolic link") == true)
+        #expect(hornbeamError { try PersistentDocument.discardAutosavedChanges(at: url) }?.code == .notAStore)
+        let again = try PersistentContainer.open(at: other, for: ShelfNode.self)
+        #expect(try again.viewContext.count(FetchRequest<ManagedObject>(entityName: "ShelfNode")) == 1)
+        try again.close()
+    }
+
     @Test("DOC-1: a second opening is refused with the document's name, in this and in another process")
     func secondOpening() async throws {
         let url = Self.freshURL()
@@ -172,6 +192,25 @@ import Testing
         #expect(!document.context.hasChanges && document.isEdited && document.autosaveError == nil)
         try document.save()
         #expect(await states.next() == false)
+        try document.close()
+        #expect(await states.next() == nil)
+        // A stream that begins after the end has the last value only.
+        var late: [Bool] = []
+        for await state in document.editedStates() { late.append(state) }
+        #expect(late == [false])
+    }
+
+    @Test("DOC-1: any pause before an autosave can be set", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
+    func longestPause(delay: Duration) async throws {
+        let url = Self.freshURL()
+        defer { Self.remove(url) }
+        let document = try Self.create(at: url)
+        document.autosaveDelay = delay
+        Shelves.book(1, in: document.context)
+        document.context.processPendingChanges()
+        try await Task.sleep(for: .milliseconds(20))
+        try document.autosave()
+        #expect(document.isEdited && document.autosaveError == nil)
         try document.close()
     }
 

@@ -25,7 +25,12 @@ import Testing
         #expect(try context.fetch(FetchRequest<Employee>()) == employees)
         #expect(try context.fetch(FetchRequest<ManagedObject>(entityName: "Employee")) == employees)
         // The result's class must be that of the entity.
-        #expect(hornbeamError { _ = try context.fetch(FetchRequest<Department>(entityName: "Employee")) }?.code == .unboundClass)
+        let other = FetchRequest<Department>(entityName: "Employee").sorted(by: "name")
+        #expect(hornbeamError { _ = try context.fetch(other) }?.code == .unboundClass)
+        #expect(hornbeamError { _ = try context.fetchLazily(other) }?.code == .unboundClass)
+        #expect(try context.fetchLazily(other.where("name == 'none'")).isEmpty)
+        let controller = try FetchedResultsController(other.batches(of: 2), in: context)
+        #expect(hornbeamError { try controller.performFetch() }?.code == .unboundClass)
     }
 
     @Test("FET-8, FET-9: a request without values reads IDs only; faults fire afterwards", arguments: StoreKind.allCases)

@@ -18,9 +18,10 @@ import Testing
         (["isbn": 5, "title": ""], .stringTooShort), (["isbn": 5, "title": "t", "year": 99], .numberTooSmall),
         (["isbn": 5, "title": "t", "author": ["born": 1]], .missingRequiredValue),
         (["isbn": 5, "title": "", "author": ["name": "new"], "tags": ["new"]], .stringTooShort),
+        (["isbn": 5, "title": "t", "author": .array([["name": "a"], ["name": "b"]])], .typeMismatch),
     ]
 
-    @Test("SEED-5: a bad row is skipped, reported, and leaves nothing", arguments: 0..<7)
+    @Test("SEED-5: a bad row is skipped, reported, and leaves nothing", arguments: 0..<8)
     func skipped(bad: Int) throws {
         let stack = try Shelves.stack(.inMemory)
         let (refused, code) = Self.badRows[bad]

@@ -103,7 +103,8 @@ import Testing
         "SEED-5: text that is no JSON is an error of its row",
         arguments: [
             #"{"isbn": 1"#, #"{"isbn": 01x}"#, #"{"isbn" 1}"#, #"{isbn: 1}"#, #"{"isbn": 1,}"#, #"{"title": "\q"}"#, #"{"title": "\ud800"}"#,
-            #"{"title": "\u12"}"#, #"{"isbn": 1} 2"#, #"{"isbn": nul}"#, "{\"title\": \"a\u{1}\"}", #"{"isbn": [1, 2}"#, "7", #"{"title": "open"#,
+            #"{"title": "\u12"}"#, #"{"title": "\u-000"}"#, #"{"title": "\u+041"}"#,
+            #"{"isbn": 1} 2"#, #"{"isbn": nul}"#, "{\"title\": \"a\u{1}\"}", #"{"isbn": [1, 2}"#, "7", #"{"title": "open"#,
             #"{"isbn": -}"#, String(repeating: "[", count: 200),
         ])
     func badLines(line: String) throws {

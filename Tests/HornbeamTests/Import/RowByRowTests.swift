@@ -41,6 +41,21 @@ import Testing
         #expect(sailor.home == RowAddress(street: "Main", number: 1) && sailor.lucky == [1, 0])
     }
 
+    @Test("SEED-6: values of Foundation within a Codable attribute are those that the attribute writes itself", arguments: StoreKind.allCases)
+    func nestedFoundationValues(kind: StoreKind) throws {
+        let page = try #require(URL(string: "https://a.example/b"))
+        let log = RowLog(time: Date(timeIntervalSinceReferenceDate: 0.5), bytes: Data([1, 2]), id: UUID(), page: page, drift: -.infinity)
+        let row: [String: Any] = ["time": log.time, "bytes": log.bytes, "id": log.id, "page": log.page, "drift": log.drift]
+        let context = try stack(kind).newContext()
+        let rows: [[String: Any]] = [["name": "a", "log": row], ["name": "b", "log": ["drift": Decimal.nan]]]
+        let report = try context.importRows(from: .dictionaries(rows), with: sailors, options: skipping)
+        #expect(report.refused.map(\.error.code) == [.typeMismatch])
+        #expect(try context.object(RowSailor.self, key: "a")?.log == log)
+        let number: ImportRow = ["name": "c", "share": .decimal(try #require(Decimal(string: "1234567890123456.78")))]
+        _ = try context.importRows([number], with: sailors)
+        #expect(try context.object(RowSailor.self, key: "c")?.share?.value == 1_234_567_890_123_456.78)
+    }
+
     @Test("SEED-6: numbers 0 and 1 of Foundation are numbers, and truth values are truth values")
     func foundationNumbers() throws {
         let json = try JSONSerialization.jsonObject(with: Data("[0, 1, true, false, 1.0, 1.5, 18446744073709551615]".utf8))
@@ -135,6 +150,26 @@ struct RowAddress: Codable, Sendable, Equatable {
     var number: Int
 }
 
+/// A number as JSON.
+struct RowShare: Codable, Sendable, Equatable {
+    var value: Double
+
+    init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(Double.self) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}
+
+struct RowLog: Codable, Sendable, Equatable {
+    var time: Date
+    var bytes: Data
+    var id: UUID
+    var page: URL
+    var drift: Double
+}
+
 @Entity final class RowShip: ManagedObject, UniquelyKeyed {
     @Attribute(.unique) var name: String
     @Relationship(maxCount: 2, inverse: \RowSailor.ship) var crew: Set<RowSailor>
@@ -146,6 +181,8 @@ struct RowAddress: Codable, Sendable, Equatable {
     @Attribute(.unique) var name: String
     var home: RowAddress?
     var lucky: [Int]?
+    var log: RowLog?
+    var share: RowShare?
     var pay: Decimal?
     var weight: Double = 0
     var ship: RowShip?

@@ -112,6 +112,20 @@ import Testing
         #expect(view.lines == ["0: e1", "1: e2, e9"] && view.isConsistent)
     }
 
+    @Test("FRC-16: a move by the user to a path outside the list ends with a sentence", arguments: [[0, 4], [1, 0], [0, -1], [0]])
+    func movesOutsideTheList(path: [Int]) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [path = path as [Int]] in
+            let context = try Company.stack(.inMemory).newContext()
+            for name in ["a", "b", "c", "d"] { context.employee(name) }
+            let request = FetchRequest<Employee>().sorted(by: "name")
+            let source = try ListDataSource(request, in: context, view: RecordingList()) { $0.text = $1.name }
+            try source.startVending()
+            source.moveRowByUser(from: [0, 0], to: IndexPath(indexes: path)) { _ in }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("A row cannot be moved to the path \(path)."))
+    }
+
     @Test("SEED-10: sections move with their rows, and are reloaded when their titles change") func sectionsMoveAndReload() throws {
         let context = try Company.stack(.inMemory).newContext()
         let rows = [("a", 1), ("a", 2), ("b", 3)].map { name, salary in context.employee(name, salary: salary) }

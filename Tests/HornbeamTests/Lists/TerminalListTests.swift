@@ -95,6 +95,37 @@ final class TerminalScreen {
         withExtendedLifetime(source) {}
     }
 
+    @Test func anyFirstLineAndHeightAreShown() throws {
+        let screen = TerminalScreen(width: 20, height: 3)
+        let source = try source(screen, section: "salary")
+        try source.startVending()
+        screen.list.firstLine = .max
+        #expect(screen.lines == [])
+        screen.list.firstLine = .min
+        #expect(screen.lines == ["0", "e0", "e1"])
+        screen.list.firstLine = 5
+        screen.list.height = .max
+        #expect(screen.lines == ["e3", "e4", "e5"])
+        screen.list.header = "staff"
+        screen.list.height = 0
+        #expect(screen.lines == [])
+        withExtendedLifetime(source) {}
+    }
+
+    @Test("SEED-13: a fetch of the controller without the data source leaves the list complete")
+    func fetchesWithoutTheDataSource() throws {
+        let screen = TerminalScreen(width: 20, height: 20)
+        let source = try source(screen, section: "salary")
+        try source.startVending()
+        source.stopVending()
+        employees[0].salary = 9
+        try source.results.performFetch()
+        screen.list.redraw()
+        #expect(screen.lines.suffix(1) == ["e0"] && screen.lines.count == 8)
+        try source.startVending()
+        #expect(screen.lines.suffix(2) == ["9", "e0"])
+    }
+
     @Test func controlCharactersOfDataDoNotReachTheTerminal() throws {
         let screen = TerminalScreen(width: 30, height: 3)
         employees[0].name = "\u{1B}[2Jbad\nname"

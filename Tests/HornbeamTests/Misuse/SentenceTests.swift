@@ -106,6 +106,31 @@ final class Careless: ManagedObject {
         #expect(Self.text(end).contains("endGrouping() was called without beginGrouping()."))
     }
 
+    @Test("REL-4: a sum of members beyond the range of its type", arguments: [true, false])
+    func sumsBeyondTheirRange(isSaved: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isSaved = isSaved as Bool] in
+            let context = try Company.stack(.inMemory).newContext()
+            let department = context.department("d")
+            for name in ["a", "b"] { context.employee(name, salary: .max).department = department }
+            if isSaved { try context.save() }
+            _ = department.employees.sum(\.salary)
+        }
+        #expect(Self.text(result).contains("The sum of the values of members is beyond the range of Int. Read the values with map(_:)"))
+    }
+
+    @Test("HIS-1: limits of history that keep nothing")
+    func emptyHistory() async {
+        let sentence = "A history keeps at least one record for some time; use nil to keep none."
+        let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = HistoryTracking(recordCount: .min) }
+        #expect(Self.text(made).contains(sentence))
+        let changed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var tracking = HistoryTracking()
+            tracking.unreadRecordCount = 1
+            tracking.recordCount = .min
+        }
+        #expect(Self.text(changed).contains(sentence))
+    }
+
     @Test("OBJ-9: an unknown name in a subscript, a value that does not fit there, a name that cannot be frozen")
     func wrongNames() async {
         let name = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

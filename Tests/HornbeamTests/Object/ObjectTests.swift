@@ -210,6 +210,34 @@ import Testing
         #expect(try other.fetch(FetchRequest<Employee>()).map(\.name) == ["e"])
     }
 
+    @Test("MOC-14: a fault for an ID of another entity does not replace the object of the row", arguments: StoreKind.allCases)
+    func faultWithAnotherEntity(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let setup = stack.newContext()
+        let employee = setup.employee("e")
+        employee.salary = 7
+        employee.department = setup.department("d")
+        try setup.save()
+        let text = employee.objectID.uriRepresentation().absoluteString.replacing("/Employee/", with: "/Department/")
+        let id = try #require(URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:)))
+        let reads: [(ManagedObjectContext) throws -> [String]] = [
+            { context in try context.fetch(FetchRequest<Employee>()).map(\.name) },
+            { context in try context.fetch(FetchRequest<Employee>().sorted(by: "salary")).map(\.name) },
+            { context in [try context.existingObject(Employee.self, with: employee.objectID).name] },
+            { context in try context.fetch(FetchRequest<Department>())[0].employees.map(\.name) },
+            { context in try context.fetch(FetchRequest<Department>())[0].employees.sum(\.salary) == 7 ? ["e"] : [] },
+            { context in try context.fetchLazily(FetchRequest<Employee>()).map(\.name) },
+        ]
+        for read in reads {
+            let context = stack.newContext()
+            let wrong = context.object(with: id)
+            #expect(wrong.isFault && wrong.entity.name == "Department")
+            #expect(try read(context) == ["e"])
+            #expect(hornbeamError { try wrong.fire() }?.code == .objectNotFound)
+            #expect(try read(context) == ["e"])
+        }
+    }
+
     @Test("a URL without parts keeps its value over save and reopening", arguments: StoreKind.own)
     func emptyURL(kind: StoreKind) throws {
         let model = try ManagedObjectModel { Entity("Page") { Attribute<URL?>("uri", indexed: true) } }

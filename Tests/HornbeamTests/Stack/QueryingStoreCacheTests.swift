@@ -25,6 +25,25 @@ import Testing
         #expect(try found.map { try $0.value(forKey: "name") } == (1900 ..< 1925).map { .string($0 < 1920 ? "new \($0)" : "a\($0 - 1900)") })
     }
 
+    @Test("CST-3: the negative zero in a row is cached as zero, as a save stores it", arguments: [false, true])
+    func negativeZero(answersTables: Bool) throws {
+        let store = AnsweringStore(answersTables: answersTables)
+        store.database.change { content in
+            for key in [1, 2] as [UInt64] { content.rows[key] = CustomStoreRow(CustomStoreKey("Author", key), values: ["height": .double(-0.0)], version: 1) }
+            content.lastKey = 2
+        }
+        let model = try ManagedObjectModel { Entity("Author") { Attribute("height", .double, optional: true) } }
+        let container = try PersistentContainer(name: "Test", model: model)
+        container.persistentStoreDescriptions = [.custom(store)]
+        try container.loadPersistentStores()
+        let found = try container.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Author"))
+        let signs = try found.map { author in
+            guard case .double(let height) = try author.value(forKey: "height") else { throw HornbeamError(.typeMismatch, "The height is no number.") }
+            return height.sign
+        }
+        #expect(signs == [.plus, .plus])
+    }
+
     @Test("CST-3: a row of a table with a unique value that a cached object had is cached, and so is the object's new row")
     func tablesWithExchangedUniqueValues() throws {
         let store = try stores.storeWithAuthors(4, answersTables: true)

@@ -26,16 +26,16 @@ extension Folding {
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
     /// Appends a run of digits: the digit zero, so that numbers have the position of digits among other characters; the
-    /// number of digits without leading zeros; these digits.
+    /// number of digits without leading zeros, as a byte 255 for each 253 digits before the last 1 to 253; these digits.
     private static func appendNumber(_ digits: ArraySlice<UInt8>, to key: inout [UInt8]) {
-        var value = digits.drop { $0 == UInt8(ascii: "0") }
+        let value = digits.drop { $0 == UInt8(ascii: "0") }
         key.append(UInt8(ascii: "0"))
-        while value.count > 253 {
+        var count = value.count
+        while count > 253 {
             key.append(255)
-            key.append(contentsOf: value.prefix(253))
-            value = value.dropFirst(253)
+            count -= 253
         }
-        key.append(UInt8(value.count) + 1)
+        key.append(UInt8(count) + 1)
         key.append(contentsOf: value)
     }
 

@@ -19,7 +19,7 @@ package struct DictionaryProgram: Sendable {
     package private(set) var isDistinct: Bool
     let columns: [Column]
     let having: FetchPredicate?
-    let sorts: [(sort: FetchSort, formula: Formula)]
+    private(set) var sorts: [(sort: FetchSort, formula: Formula)]
     let window: FetchWindow
 
     /// An aggregate function over one input in a group.
@@ -84,6 +84,16 @@ package struct DictionaryProgram: Sendable {
         // The groups differ from each other. The conversion of a column to its type can make them equal.
         program.isDistinct = columns.contains { $0.type != nil }
         program.grouping = Array(inputs.indices)
+        return program
+    }
+
+    /// Like `groupingDistinct`, for objects in an order. Nil if the order reads other values than those of the columns.
+    package func groupingDistinct(sortedBy order: [FetchSort]) -> DictionaryProgram? {
+        guard var program = groupingDistinct else { return nil }
+        for sort in order {
+            guard let column = columns.first(where: { $0.name == sort.keyPath }) else { return nil }
+            program.sorts.append((sort, column.formula))
+        }
         return program
     }
 

@@ -138,7 +138,7 @@ extension ValueIndex {
         let objectKey = unsafe isUnique
             ? UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)) : KeyBytes.suffix(key)
         guard isPolymorphic else { return ObjectReference(entityIndex: onlyEntity, key: objectKey) }
-        guard let entity = unsafe schema.entityIndex(number: EntityNumber.read(value, at: keyBytes)) else {
+        guard let entity = unsafe schema.entityIndex(number: EntityNumber.read(value, at: keyBytes), within: Int32(self.entity.index)) else {
             throw UniqueKeys.damaged(self)
         }
         return ObjectReference(entityIndex: entity, key: objectKey)
