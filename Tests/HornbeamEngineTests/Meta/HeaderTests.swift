@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (MetaBlock.versionOffset, UInt64(2), MetaBlock.Fault.newer(2)),
+        (MetaBlock.versionOffset, UInt64(3), MetaBlock.Fault.newer(3)),
         (MetaBlock.versionOffset, 0, .damaged("the format version")),
         (MetaBlock.incompatibleOffset, 4, .features(4)),
         (MetaBlock.pageSizeOffset, 256, .damaged("the page size")),
