@@ -72,6 +72,15 @@ struct RowReader {
         HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.")
     }
 
+    /// The key in a column of a to-one relationship; nil for NULL.
+    static func reference(_ result: QueryResult, _ row: Int, _ column: Int, of table: TableLayout) throws -> Int64? {
+        if let key = result.integer(row, column) { return key }
+        guard result.isNull(row, column) else {
+            throw HornbeamError(.storeOperationFailed, "A column of a relationship in \(table.name) has a value that is no key. Correct it with psql.")
+        }
+        return nil
+    }
+
     private func object(_ number: Int, of result: QueryResult) throws -> (object: CustomStoreKey, version: UInt64) {
         if let key = result.integer(number, 0) { try layout.requireKey(key, of: table.root.name, in: "The column \(table.id) of \(table.name)") }
         guard let key = result.integer(number, 0), let entityName = result[number, 1], let version = result.integer(number, 2), key > 0, version > 0
@@ -88,7 +97,7 @@ struct RowReader {
             if column.property.isAttribute {
                 let value = try ColumnValue.value(result, number, place, column.property.attributeType)
                 if value != .null { row.values[column.property.name] = value }
-            } else if let target = result.integer(number, place),
+            } else if let target = try Self.reference(result, number, place, of: table),
                 let name = destinationEntity(column, column.entityName == nil ? nil : result[number, place + 1])
             {
                 try layout.requireKey(target, of: name, in: "The column \(column.name) of \(table.name)")
