@@ -91,7 +91,7 @@ enum ColumnValue {
         HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
     }
 
-    /// Appends the value of a cell of `RowReader.columns` to a table of rows. Most values become no `PropertyValue`.
+    /// Appends the value of a cell of `RowReader.columns` to a table of rows, mostly without making a `PropertyValue`.
     static func append(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType, to rows: inout CustomStoreTable) throws {
         switch type {
         case .integer16, .integer32, .integer64: if let number = result.integer(row, column) { return rows.append(number) }
