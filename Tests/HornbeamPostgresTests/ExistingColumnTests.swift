@@ -199,11 +199,12 @@ import Testing
         }
     }
 
-    /// The bits of shorter numbers were read as those of longer ones, and references of other types as missing.
+    /// The bits of other numbers were read as those of the model's types, and references of other types as missing.
     @Test(
         "a column whose type was changed after the opening is reported",
         arguments: [
-            ("height", "real"), ("height", "numeric"), ("seen", "real"), ("flag", "text"), ("code", "text"), ("amount", "numeric(9, 1)"), ("next", "text"),
+            ("height", "real"), ("height", "numeric"), ("seen", "real"), ("flag", "text"), ("code", "text"), ("amount", "numeric(9, 1)"),
+            ("amount", "double precision"), ("height", "bigint"), ("next", "text"), ("next", "real"), ("_version", "double precision"),
         ])
     func changedTypes(column: String, type: String) throws {
         let schema = try existing.schema(

@@ -33,6 +33,9 @@ internal import Glibc
         return number ?? nil
     }
 
+    /// The number of a column's type on the server (`pg_type.oid`).
+    func type(_ column: Int) -> UInt32 { unsafe PQftype(handle, Int32(column)) }
+
     func isNull(_ row: Int, _ column: Int) -> Bool { unsafe withBytes(row, column) { _ in false } ?? true }
 
     /// The bits of a number of a given length, at most eight bytes, in a binary result; nil for NULL and for other lengths.

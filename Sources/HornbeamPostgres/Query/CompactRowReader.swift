@@ -64,7 +64,7 @@ struct CompactRowReader {
 
     private mutating func append(_ column: Column, _ row: Int, of result: QueryResult) throws {
         if let type = column.type { return try ColumnValue.append(result, row, column.place, type, to: &parts[current].rows) }
-        guard let number = try RowReader.reference(result, row, column.place, of: table) else { return parts[current].rows.append(destination: nil, nil) }
+        guard let number = result.integer(row, column.place) else { return parts[current].rows.append(destination: nil, nil) }
         let only = column.isPolymorphic ? nil : parts[current].destinations[column.property]
         let name = only?.name ?? result[row, column.place + 1] ?? ""
         try layout.requireKey(number, of: name, in: "The relationship \(parts[current].rows.properties[column.property].name) of \(table.name)")

@@ -46,12 +46,14 @@ struct RowReader {
 
     /// The rows of a result with the columns of `columns`.
     func rows(_ result: QueryResult) throws -> [CustomStoreRow] {
+        try requireTypes(result)
         var forms = RowForms(self)
         return try (0 ..< result.rowCount).map { try row($0, of: result, &forms) }
     }
 
     /// The objects of a result, and the rows of those that are not cached.
     func answer(_ result: QueryResult, _ query: StoreQuery) throws -> StoreAnswer {
+        try requireTypes(result)
         if var compact = CompactRowReader(table, layout) {
             try compact.read(result, query)
             return .objects(compact.keys, rows: [], tables: compact.tables)
@@ -68,17 +70,27 @@ struct RowReader {
         return .objects(keys.map(layout.outer), rows: layout.outer(rows))
     }
 
-    static func invalidRow(of table: TableLayout) -> HornbeamError {
-        HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.")
+    /// Throws if another program has changed the type of a column since the store was opened. A binary value would be read as another one.
+    private func requireTypes(_ result: QueryResult) throws {
+        try require(.bigint, table.id, result.type(0))
+        try require(.bigint, table.version, result.type(2))
+        var place = 3
+        for column in table.columns {
+            try require(column.type, column.name, result.type(place))
+            place += column.entityName == nil ? 1 : 2
+        }
     }
 
-    /// The key in a column of a to-one relationship; nil for NULL.
-    static func reference(_ result: QueryResult, _ row: Int, _ column: Int, of table: TableLayout) throws -> Int64? {
-        if let key = result.integer(row, column) { return key }
-        guard result.isNull(row, column) else {
-            throw HornbeamError(.storeOperationFailed, "A column of a relationship in \(table.name) has a value that is no key. Correct it with psql.")
-        }
-        return nil
+    private func require(_ type: ColumnType, _ name: String, _ found: UInt32) throws {
+        if type.resultTypes.contains(found) { return }
+        throw HornbeamError(
+            .storeOperationFailed,
+            "The type of the column \(name) of \(table.name) was changed since the store was opened. Close the store, correct the column or the model, and "
+                + "open it again.")
+    }
+
+    static func invalidRow(of table: TableLayout) -> HornbeamError {
+        HornbeamError(.storeOperationFailed, "A row of \(table.root.name) in PostgreSQL has no valid key or version.")
     }
 
     private func object(_ number: Int, of result: QueryResult) throws -> (object: CustomStoreKey, version: UInt64) {
@@ -97,7 +109,7 @@ struct RowReader {
             if column.property.isAttribute {
                 let value = try ColumnValue.value(result, number, place, column.property.attributeType)
                 if value != .null { row.values[column.property.name] = value }
-            } else if let target = try Self.reference(result, number, place, of: table),
+            } else if let target = result.integer(number, place),
                 let name = destinationEntity(column, column.entityName == nil ? nil : result[number, place + 1])
             {
                 try layout.requireKey(target, of: name, in: "The column \(column.name) of \(table.name)")

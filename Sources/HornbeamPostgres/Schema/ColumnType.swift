@@ -28,6 +28,20 @@ enum ColumnType: String {
 
     var sql: String { rawValue }
 
+    /// The types of a column in a result of `RowReader.columns`: numbers of the server (`pg_type.oid`).
+    var resultTypes: [UInt32] {
+        switch self {
+        case .bigint, .integer, .smallint: [20, 23, 21]
+        case .double: [701]
+        case .real: [700]
+        case .boolean: [16]
+        case .bytea: [17]
+        case .uuid: [2950]
+        // `text` and `character varying`.
+        case .text, .numeric: [25, 1043]
+        }
+    }
+
     /// The type in the definition of a column. Texts compare by bytes, as in Hornbeam, so that an index serves comparisons and orders.
     var definition: String { self == .text ? "text COLLATE \"C\"" : rawValue }
 }
