@@ -176,8 +176,8 @@ struct KeyValueSuite {
 }
 
 extension KeyValueContestant {
-    /// Copies the files of a store that is open. Leaves out files that disappear meanwhile: a background thread renames the empty segment which
-    /// it has prepared for the log.
+    /// Copies the files of an open store. Skips files that disappear during the copy: a background thread renames the empty log segment that it has
+    /// prepared.
     static func copyLive(_ source: String, to target: String) throws {
         let parent = (source as NSString).deletingLastPathComponent
         let name = (source as NSString).lastPathComponent

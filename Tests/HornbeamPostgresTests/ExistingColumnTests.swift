@@ -147,7 +147,6 @@ import Testing
         try container.close()
     }
 
-    /// Comparisons by the server had other results than those here, and LIKE ended with an error.
     /// The quotation marks of such a name were part of a character, so that they were not removed.
     @Test("names of an existing table and its columns can begin with a mark that combines with a quotation mark")
     func combiningNames() throws {
@@ -170,6 +169,7 @@ import Testing
         try container.close()
     }
 
+    /// Comparisons by the server had other results than those here, and LIKE ended with an error.
     @Test("a column whose collation takes different texts for equal is refused")
     func equatingCollations() throws {
         let schema = try existing.schema(

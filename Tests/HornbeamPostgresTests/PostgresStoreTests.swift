@@ -35,6 +35,8 @@ import Testing
         let connections = [
             "host=/nowhere user=me password=secret7", "postgresql://me:secret7@/shop?host=/nowhere", "password=secret7 nonsense=1",
             "postgresql://me:secret7@[/shop", "secret7", "postgresql://me:pass@secret7@localhost/shop",
+            // The mark combines with the first @.
+            "postgresql://me:pass@\u{301}secret7@localhost/shop",
         ]
         for connection in connections {
             let error = hornbeamError { _ = try PostgresServer.container(.postgres(connection)) }
@@ -42,6 +44,9 @@ import Testing
             let text = error.map { "\($0) \($0.message) \($0.cause ?? "") \($0.details)" } ?? ""
             #expect(!text.contains("secret7"), "\(text)")
         }
+        // The beginning of the password would be a port.
+        let error = hornbeamError { _ = try PostgresServer.container(.postgres("postgresql://127.0.0.1:7/secret7@localhost")) }
+        #expect(error?.message.contains("its parameters are invalid") == true, "\(error?.message ?? "")")
     }
 
     @Test func serverAppliesConditionOrderAndWindow() throws {

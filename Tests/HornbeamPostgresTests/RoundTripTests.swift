@@ -100,5 +100,20 @@ import Testing
         #expect(proxy.roundTripCount - before == 1)
         #expect(try container.newContext().count(FetchRequest<ManagedObject>(entityName: "Author")) == 3000)
     }
+
+    @Test("a save that changes and deletes many objects takes two round trips: the first one locks them and reads their versions")
+    func aSaveOfManyChangedObjectsTakesTwoRoundTrips() throws {
+        let (proxy, container) = try proxied(PostgresServer.freshSchema(), pollInterval: .seconds(600))
+        let context = container.newContext()
+        let values = try (0 ..< 2000).map { number in try context.make("Values", ["int32": .int(Int64(number))]) }
+        try context.save()
+        for object in values[..<1000] { try object.setValue(-1, forKey: "int32") }
+        for object in values[1500...] { context.delete(object) }
+        let before = proxy.roundTripCount
+        try context.save()
+        #expect(proxy.roundTripCount - before <= 2)
+        #expect(try container.newContext().count(FetchRequest<ManagedObject>(entityName: "Values")) == 1500)
+        #expect(try container.newContext().count(FetchRequest<ManagedObject>(entityName: "Values", predicate: FetchPredicate(format: "int32 == -1"))) == 1000)
+    }
 }
 #endif

@@ -201,7 +201,7 @@ import Testing
     }
 
     /// Such keys were one part of a save, which named one of them for all rows.
-    @Test("shard keys with the same letters in other bytes are different keys, and so are an unknown key and an empty text")
+    @Test("canonically equivalent shard keys with different bytes are different keys, and so are an unknown key and an empty text")
     func shardKeysAreBytes() throws {
         let tenants = ["", "e\u{301}", "\u{E9}"]
         let layout = try StoreLayout(Self.model(), schema: "shop")

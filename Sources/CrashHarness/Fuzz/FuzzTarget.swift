@@ -12,6 +12,8 @@ enum FuzzTarget: String, CaseIterable {
     case meta
     /// Input and output of liblz4.
     case lz4
+    /// Segments of a page, and pages to write as segments.
+    case segments
     /// Operations on the engine and on a model. Each choice uses a byte or two.
     case operations
     /// The format string of a predicate.
@@ -30,6 +32,7 @@ enum FuzzTarget: String, CaseIterable {
         case .metaBlock, .fileTable, .catalogue, .inner, .indexLeaf, .tableLeaf, .frames:
             try HostileStore.use(image.files(replacing: block, by: bytes), .writing)
         case .lz4: try Self.compression(bytes)
+        case .segments: try SegmentsTarget.run(bytes)
         case .operations: try Self.operations(bytes)
         case .predicate: try Self.predicate(bytes)
         case .packed: try FuzzStore.unpack(bytes)
@@ -47,6 +50,7 @@ enum FuzzTarget: String, CaseIterable {
             if case .payload(let record)? = block { [image.payload(of: record)] } else { [] }
         case .frames: [Self.withoutZeros(image.log?.bytes.dropFirst(LogChecksums.headerBytes) ?? [])]
         case .lz4: [Array("a a a a a a a a a a a a a a a a a a a a a a".utf8), Self.compressed(Array(repeating: 7, count: 300))]
+        case .segments: SegmentsTarget.seeds
         case .operations: (1...4).map { seed in (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 31 &* seed) } }
         case .predicate: Self.predicates.map { Array($0.utf8) }
         case .packed: [FuzzStore.packed]

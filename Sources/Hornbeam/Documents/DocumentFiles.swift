@@ -19,7 +19,7 @@ package enum DocumentFiles {
 
     static func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
 
-    /// True for a symbolic link, also for one without a target.
+    /// True for a symbolic link, also for a dangling one.
     static func isLink(_ url: URL) -> Bool {
         (try? FileManager.default.attributesOfItem(atPath: url.path))?[.type] as? FileAttributeType == .typeSymbolicLink
     }

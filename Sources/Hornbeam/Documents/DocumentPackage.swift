@@ -68,7 +68,7 @@ final class DocumentPackage: Sendable {
     ///
     /// - Throws: `notAStore` if a store of the document is a symbolic link.
     func repair() throws {
-        try requireOwnStores()
+        try refuseSymbolicLinks()
         try files {
             if !DocumentFiles.exists(saved) {
                 try DocumentFiles.move(DocumentFiles.exists(next) ? next : previous, to: saved)
@@ -80,8 +80,9 @@ final class DocumentPackage: Sendable {
         try? removeLeftovers()
     }
 
-    /// The document may come from outside. Autosaves and migrations must not write to a store elsewhere.
-    private func requireOwnStores() throws {
+    /// Throws if a store of the document is a symbolic link. The document may come from an untrusted source, and autosaves and migrations must not write
+    /// to a store elsewhere.
+    private func refuseSymbolicLinks() throws {
         guard let link = [saved, working, next, previous, discarded].first(where: DocumentFiles.isLink) else { return }
         throw HornbeamError(
             .notAStore,

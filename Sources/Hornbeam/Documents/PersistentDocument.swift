@@ -32,7 +32,7 @@ public final class PersistentDocument {
     public private(set) var autosaveError: (any Error)?
     /// The pause after a change before it is autosaved; nil for no autosaves after a pause.
     @ObservationIgnored public var autosaveDelay: Duration? = .seconds(5)
-    // A century: `Task.sleep` of Swift 6.3 ends the process for the longest durations.
+    // 100 years: `Task.sleep` of Swift 6.3 traps for the longest durations.
     private static let autosaveDelayMax = Duration.seconds(100 * 365 * 86_400)
 
     /// Opens a document. If `recovery` is not nil, the context shows the autosaved changes of the earlier session: keep them with `recover()`,

@@ -155,7 +155,7 @@ final class ImportWriter {
             } else {
                 guard rows.count <= 1 else {
                     throw HornbeamError(
-                        .typeMismatch, "The row names \(rows.count) objects for \(link.property), which leads to one.", entity: target.entity.name,
+                        .typeMismatch, "The row names \(rows.count) objects for \(link.property), which leads to one object.", entity: target.entity.name,
                         key: link.property.name)
                 }
                 hasChanged = set(try rows.first.map { try related($0, link.target) }, link.property, of: object)

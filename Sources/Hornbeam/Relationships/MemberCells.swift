@@ -14,8 +14,8 @@ extension ManagedSet {
 
     /// The sum of the values of an attribute of the members: `department.employees.sum(Employee.salary)`. Creates no objects, like `map`.
     ///
-    /// A sum beyond the range of an integer type is a programmer error, as for `reduce(0, +)`: no wrong sum is returned. If the values can be that large, add
-    /// those of `map` in a larger type.
+    /// A sum beyond the range of its integer type is a programmer error and ends the process, as for `reduce(0, +)`. If the values can be that large, add those
+    /// of `map` in a larger type.
     @inlinable
     public func sum<Value: AttributeValue & AdditiveArithmetic>(_ attribute: Attribute<Value>) -> Value {
         cells(attribute.nameID, Value.cellForm)?.sum() ?? map(attribute).reduce(.zero, MemberCells.adding)

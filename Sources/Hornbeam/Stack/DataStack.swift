@@ -201,8 +201,9 @@ public final class DataStack: Sendable {
 
     /// Deletes the stores with all their data and makes empty ones; the contexts of the stack are emptied and stay in use (STK-8).
     ///
-    /// Other contexts lose their objects at their next fetch. Read-only and custom stores keep their data.
-    /// - Throws: `storeInUse` when another container uses a store; errors of files; the errors of `container`.
+    /// Other contexts lose their objects at their next fetch. Read-only stores keep their data.
+    /// - Throws: `storeInUse` when another container uses a store; `unsupportedRequest` for a custom store that does not implement `destroy()`; errors of
+    ///   files; the errors of `container`.
     @MainActor public func reset() async throws {
         if let background = usedBackgroundContext { try await background.perform { $0.reset() } }
         try emptyStores()

@@ -129,47 +129,51 @@ final class TreeWriter {
         let size = pool.pageSize
         let page = pool.page(frame)
         let packed = unsafe Page(scratch[2 * place * size..<(2 * place + 1) * size].baseAddress!)
-        try pack(page, record, children, into: packed)
+        let parts = try pack(page, record, children, into: packed)
         let heading = PageHeading(
             kind: PageKind(rawValue: page.kind)!, tree: record.id, level: page.level, checkpoint: sequence)
         return unsafe PageAppender.encode(
-            heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit),
+            heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit), parts,
             into: scratch[(2 * place + 1) * size..<2 * (place + 1) * size])
     }
 
-    /// Copies a node to `scratch` without free space.
+    /// Copies a node to `scratch` without free space. Returns the parts of the page.
     private func pack(
         _ page: Page, _ record: TreeRecord, _ children: [PageReference], into scratch: Page
-    ) throws(EngineError) {
+    ) throws(EngineError) -> [PagePart] {
         if page.kind == NodeKind.tableLeaf.rawValue {
             guard let own = unsafe record.layouts?.resolve(page.load(24))?.own else {
                 throw EngineError(.damaged, "A leaf of table \(record.id) names a layout that the table does not have.")
             }
-            return TableLeaf(page: page, layout: own).pack(into: scratch)
+            return TableLeaf(page: page, layout: own).pack(into: scratch).parts
         }
-        SlottedNode(page).pack(into: scratch, children: children)
+        return SlottedNode(page).pack(into: scratch, children: children).parts
     }
 }
 
 extension SlottedNode {
     /// Copies the node to a page without free space. In an inner node, sets the links to `children` and clears the hints.
-    func pack(into page: Page, children: [PageReference]) {
+    @discardableResult
+    func pack(into page: Page, children: [PageReference]) -> SlottedNode {
         let target = SlottedNode.create(
             in: page, inner: isInner, level: self.page.level, capacity: count,
             limit: SlottedNode.measure(self, 0..<count, prefix: self.page.prefixLength), prefix: prefix)
         target.append(0..<count, of: self)
-        guard isInner else { return }
+        guard isInner else { return target }
         for i in 0..<count { target.setChild(i, children[i]) }
         target.clearPadding()
+        return target
     }
 }
 
 extension TableLeaf {
     /// Copies the leaf to a page without free space.
-    func pack(into page: Page) {
+    @discardableResult
+    func pack(into page: Page) -> TableLeaf {
         let limit = layout.arrayBytes(capacity: count, keyWidth: keyWidth) + heapBytes(0..<count)
         let target = TableLeaf.create(
             in: page, layout, capacity: count, keyWidth: keyWidth, firstKey: firstKey, limit: limit)
         target.append(0..<count, of: self, fills: [])
+        return target
     }
 }

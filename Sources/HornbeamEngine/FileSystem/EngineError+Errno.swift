@@ -38,7 +38,7 @@ extension EngineError {
         case EACCES, EPERM: "Permission was denied while \(doing). Check owner and mode of the file and its folder."
         case ENOENT: "There is no such file or folder while \(doing)."
         case ENOTDIR: "Part of the path is not a folder while \(doing)."
-        case ELOOP: "The file is a symbolic link (\(reason)) while \(doing). Put the file in the place of the link."
+        case ELOOP: "The file is a symbolic link (\(reason)) while \(doing). Replace the link with the file."
         case EEXIST: "The file exists already while \(doing)."
         default: "The operating system refused (\(reason)) while \(doing)."
         }

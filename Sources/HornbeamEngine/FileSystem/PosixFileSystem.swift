@@ -19,7 +19,7 @@ package struct PosixFileSystem: FileSystem {
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
         let flags: Int32 = switch mode {
         case .read: O_RDONLY
-        // A store may come from outside. A link in it must not lead a write to another file.
+        // A store may come from an untrusted source, so writes do not follow its symbolic links.
         case .readWrite: O_RDWR | O_NOFOLLOW
         case .create: O_RDWR | O_CREAT | O_EXCL
         }

@@ -20,7 +20,8 @@
 struct MetaBlock {
     static let bytes = 4096
     static let magic: UInt64 = 0x4D41_4542_4E52_4F48  // "HORNBEAM"
-    static let version: UInt32 = 1
+    /// Version 1 is the same without pages as segments; the next checkpoint writes the newest version.
+    static let version: UInt32 = 2
     /// The incompatible features that this version of the library supports: none.
     static let knownFeatures: UInt64 = 0
     static let cleanFlag: UInt32 = 1
@@ -109,7 +110,7 @@ struct MetaBlock {
         state = unsafe MetaBlock.state(in: block)
         previousCheck = unsafe block.integer(at: MetaBlock.previousCheckOffset)
         self.check = check
-        guard version == MetaBlock.version else { throw .damaged("the format version") }
+        guard version >= 1 else { throw .damaged("the format version") }
         let size = state.pageSize
         guard size >= 512, size <= 16384, size & (size - 1) == 0 else { throw .damaged("the page size") }
         if let field = MetaBlock.fault(in: state) { throw .damaged(field) }

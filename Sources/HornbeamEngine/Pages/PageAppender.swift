@@ -84,19 +84,24 @@ package final class PageAppender: Sendable {
         let payload: UnsafeRawBufferPointer
     }
 
-    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
+    /// Writes a payload as segments, or compresses it, into `scratch` if that saves enough. Any thread may call it; the result is in `payload` or `scratch`.
+    ///
+    /// - Parameter parts: The parts of a leaf; empty for other payloads, which are only compressed.
     static func encode(
-        _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, into scratch: UnsafeMutableRawBufferPointer
+        _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, _ parts: [PagePart] = [], into scratch: UnsafeMutableRawBufferPointer
     ) -> EncodedPage {
         precondition(heading.tree <= .max && heading.level < 256, "A page header holds 24 bits of tree and 8 of level.")
         precondition(payload.count <= PageAppender.payloadBytesMax, "A page's payload is at most 256 KiB.")
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<(payload.count * PageAppender.compressedPercentMax / 100)])
-        guard let used = unsafe LZ4.compress(payload, into: target) else {
-            let header = PageHeader(heading: heading, codec: .raw, storedBytes: payload.count, rawBytes: payload.count)
+        var header = PageHeader(heading: heading, codec: .raw, storedBytes: payload.count, rawBytes: payload.count)
+        if let used = unsafe PageSegments.encode(payload, parts, into: target) {
+            (header.codec, header.storedBytes) = (.segments, used)
+        } else if let used = unsafe LZ4.compress(payload, into: target) {
+            (header.codec, header.storedBytes) = (.lz4, used)
+        } else {
             return unsafe EncodedPage(header: header, payload: payload)
         }
-        let header = PageHeader(heading: heading, codec: .lz4, storedBytes: used, rawBytes: payload.count)
-        return unsafe EncodedPage(header: header, payload: UnsafeRawBufferPointer(rebasing: target[..<used]))
+        return unsafe EncodedPage(header: header, payload: UnsafeRawBufferPointer(rebasing: target[..<header.storedBytes]))
     }
 
     /// Appends a page that was encoded before.

@@ -16,6 +16,7 @@ extension PageFiles {
             switch header.codec {
             case .raw: unsafe target.copyMemory(from: payload)
             case .lz4: guard unsafe LZ4.decompress(payload, into: target) else { throw .compression }
+            case .segments: guard unsafe PageSegments.decode(payload, into: target) else { throw .compression }
             }
             return PageInfo(heading: header.heading, rawBytes: header.rawBytes)
         }
@@ -66,7 +67,7 @@ extension PageFiles {
         let stored = unsafe record.load(fromByteOffset: PageHeader.checkOffset, as: UInt64.self)
         guard UInt64(littleEndian: stored) == check else { throw .check }
         guard check & 0xFFFF_FFFF_0000_0000 == reference.checkHalf else { throw .stamp }
-        guard header.codec == .lz4 || header.rawBytes == header.storedBytes else { throw .raw }
+        guard header.codec != .raw || header.rawBytes == header.storedBytes else { throw .raw }
         return header
     }
 

@@ -46,6 +46,8 @@ package struct PageInfo: Hashable, Sendable {
 enum PageCodec: UInt8 {
     case raw = 0
     case lz4 = 1
+    /// Segments of a leaf, perhaps in an LZ4 block.
+    case segments = 2
 }
 
 /// The header of a page record.

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Values in a form without references: they need no reference counting, and the bytes of all texts are in one array.
+/// Values in a form without references: a value needs no reference counting, and a text no allocation of its own.
 package struct CompactValues: Sendable {
     package enum Kind: UInt8, Sendable {
         case null, bool, int, double, date, text, other

@@ -86,12 +86,21 @@ struct Handshake {
 
     private func error(_ text: String) -> PostgresError {
         let (state, message) = Self.parts(of: text)
-        let isAmbiguous = parameters.contains("://") && parameters.count { $0 == "@" } > 1
-        // libpq repeats parameters that it cannot read, and takes the rest of a URI's password after an unescaped @ as a host name.
+        // libpq repeats parameters that it cannot read.
         if isAmbiguous || message.contains("invalid") || message.contains("URI") || message.contains(parameters) && !parameters.isEmpty {
             return Self.invalidParameters
         }
         return PostgresError(kind: .handshake, state: state, message: message)
+    }
+
+    /// True for a URI of which libpq takes a part of the password as a host name or a port: after an unescaped @, and before an unescaped / or ?. By bytes:
+    /// a mark that combines with @ would be one character with it.
+    private var isAmbiguous: Bool {
+        let bytes = Array(parameters.utf8)
+        guard let scheme = bytes.firstRange(of: Array("://".utf8)) else { return false }
+        let rest = bytes[scheme.upperBound...]
+        guard let end = rest.firstIndex(of: UInt8(ascii: "@")) else { return false }
+        return rest[(end + 1)...].contains(UInt8(ascii: "@")) || rest[..<end].contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
     }
 
     /// The SQLSTATE of a text such as “… failed: FATAL:  57P03: the database system is starting up”, and the text without it.

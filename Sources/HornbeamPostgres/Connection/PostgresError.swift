@@ -92,7 +92,7 @@ struct PostgresError: Error {
 
     /// A text for an error of a statement. Messages of classes that can repeat values of rows, or texts of triggers, are replaced.
     ///
-    /// - Parameter isRaised: True for a text that a function of the database has made.
+    /// - Parameter isRaised: True for an error that a function of the database has raised. Its text can repeat values.
     static func message(_ text: String, state: String, constraint: String?, isRaised: Bool) -> String {
         let place = constraint.map { " (constraint “\($0)”)" } ?? ""
         let raised = "a trigger or function of the database reported an error\(place)"

@@ -77,7 +77,6 @@ enum SQLText {
     }
 
     // By bytes: a combining mark after a quotation mark would be one character with it.
-
     private static func doubling(_ marks: String, in text: String) -> String {
         let marks = Set(marks.utf8)
         return String(decoding: text.utf8.flatMap { marks.contains($0) ? [$0, $0] : [$0] }, as: UTF8.self)

@@ -7,7 +7,7 @@ internal import HornbeamThreads
 // The user info `postgres.shard` of a root entity names the attribute. Primary keys, unique constraints and joins contain its column, and saves and reads of
 // rows by their keys name its value. Entities without a shard key are small and are on each node; they do not refer to entities with one.
 
-/// The value of a shard key as the text of a parameter. As on the server, texts with the same letters in other bytes are other keys.
+/// The value of a shard key as the text of a parameter. Compared by bytes, as on the server: canonically equivalent texts can be different keys.
 struct ShardKey: Hashable, Comparable, Sendable {
     let text: String
 

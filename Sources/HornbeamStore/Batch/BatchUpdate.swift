@@ -104,7 +104,7 @@ struct BatchUpdateExecution {
                 guard let change = try writer.change(of: rows, in: view) else { return nil }
                 changes.append(change)
             }
-            guard try view.canCountVersions(of: rows) else { return nil }
+            guard try view.canIncrementVersions(of: rows) else { return nil }
             return changes + [.add(column: EntityTable.versionColumn, step: 1)]
         }
         if let changes {
@@ -176,7 +176,7 @@ struct BatchUpdateExecution {
 extension TableView {
     /// True if no selected row has the largest version. Adding one to that version would make it 0, which means that there is no row. Tests all rows
     /// of the leaves of selected rows.
-    fileprivate func canCountVersions(of rows: RowSelection) throws(EngineError) -> Bool {
+    fileprivate func canIncrementVersions(of rows: RowSelection) throws(EngineError) -> Bool {
         var most: UInt32 = 0
         try forEachLeaf(of: rows) { (leaf) throws(EngineError) -> Bool in
             guard let versions = unsafe leaf.fixedCells(EntityTable.versionColumn) else { return false }

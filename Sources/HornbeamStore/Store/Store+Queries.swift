@@ -60,7 +60,7 @@ extension Store {
     /// The dictionaries of a fetch that the custom store makes: the values of its columns. Otherwise loads the rows of groups.
     package func answerDictionaries(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> QueryFinding<[[PropertyValue]]> {
         guard let querying = backing?.querying else { return .cached(excluding: []) }
-        // Equal dictionaries are groups.
+        // Distinct dictionaries are groups by all of their columns.
         for program in [program.groupingDistinct(sortedBy: fetch.request.sortDescriptors), program] {
             guard let program, let query = StoreQuery(program, fetch), let answer = try querying.answer(query) else { continue }
             return .found(try rows(of: answer, to: query, program))

@@ -53,7 +53,7 @@ import Testing
         return Array(bytes[..<done])
     }
 
-    @Test func linksLeadNoWriteToAnotherFile() throws {
+    @Test func writesDoNotFollowSymbolicLinks() throws {
         let place = try Place(.posix)
         try write([1, 2, 3], to: try place.fileSystem.open(place.path("target"), .create), at: 0)
         _ = try place.fileSystem.open(place.path("meta"), .create)

@@ -75,6 +75,18 @@ import Testing
         #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(3), Self.state(1)])
     }
 
+    @Test func aMetaFileOfTheFirstVersionOpens() throws {
+        let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
+        var older = try bytes()
+        for copy in [0, 1] {
+            older[8192 * copy + 8] = 1
+            Self.renewCheck(&older, block: 2 * copy, slot: 0)
+        }
+        try replaceFile(older)
+        #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(1)])
+        _ = meta
+    }
+
     @Test func errorsSayWhatIsThere() throws {
         #expect(message { try MetaFile.open("meta", fileSystem: disk) } == """
             notAStore: There is no such file or folder in memory. [meta]
@@ -88,11 +100,11 @@ import Testing
         let good = try bytes()
 
         var newer = good
-        newer[8] = 2
+        newer[8] = 3
         Self.renewCheck(&newer, block: 0, slot: 0)
         try replaceFile(newer)
         #expect(message { try MetaFile.open("meta", fileSystem: disk) } == """
-            newerFormat: The store has format version 2; this library reads version 1. Open it with a newer release. [meta]
+            newerFormat: The store has format version 3; this library reads version 2. Open it with a newer release. [meta]
             """)
 
         var featured = good

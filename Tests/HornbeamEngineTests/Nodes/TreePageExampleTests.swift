@@ -28,6 +28,34 @@ import Testing
         #expect(FormatExample.dump(try pack(tableLeaf())) == FormatExample.dump(leaf))
     }
 
+    /// Sixteen rows of a table with a price and a code in hexadecimal digits.
+    @Test func thePackedLeafOfTheDocumentDecodes() throws {
+        let store = try TestStore(pageSize: 512)
+        try store.write { transaction in
+            let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bytes)])
+            let tree = try transaction.createTable(named: "t", layout: layout)
+            let row = RowBuffer(layout: layout)
+            for key in 1...16 as ClosedRange<UInt64> {
+                row.reset()
+                row.set(0, 9.75 + Double(key))
+                row.setString(1, String(0x89AB_CDEF * key, radix: 16))
+                try transaction.put(row, key: key, in: tree)
+            }
+        }
+        let leaf = try pack((store, store.engine.snapshot().version.record(TreeID(2))))
+        let layout = try #require(try store.engine.snapshot().version.record(TreeID(2)).layouts?.current)
+        let parts = try withPage(leaf) { TableLeaf(page: $0, layout: layout).parts }
+        var target = [UInt8](repeating: 0, count: leaf.count)
+        let used = leaf.withBytes { source in target.withMutableBytes { PageSegments.encode(source, parts, into: $0) } }
+        let packed = Array(target[..<(try #require(used))])
+        let block = try FormatExample.documentBlocks()["packed-leaf"]
+        #expect(block.map(String.init) == FormatExample.dump(packed), "\(packed.count) bytes of \(leaf.count)")
+        let read = try documentExample("packed-leaf", count: packed.count)
+        var page = [UInt8](repeating: 0, count: leaf.count)
+        #expect(read.withBytes { source in page.withMutableBytes { PageSegments.decode(source, into: $0) } })
+        #expect(page == leaf)
+    }
+
     static let layout = ColumnLayout(columns: [
         Column(id: ColumnID(1), kind: .fixed4), Column(id: ColumnID(2), kind: .bytes), Column(id: ColumnID(3), kind: .bit),
     ])
@@ -74,9 +102,9 @@ import Testing
         return target.bytes(0, target.limit).array
     }
 
-    private func withPage(_ payload: [UInt8], _ body: (Page) throws -> Void) throws {
+    private func withPage<R>(_ payload: [UInt8], _ body: (Page) throws -> R) throws -> R {
         var bytes = payload + [UInt8](repeating: 0, count: 512)
-        try bytes.withUnsafeMutableBytes { try body(Page($0.baseAddress!)) }
+        return try bytes.withUnsafeMutableBytes { try body(Page($0.baseAddress!)) }
     }
 
     /// The bytes of a block of the document.

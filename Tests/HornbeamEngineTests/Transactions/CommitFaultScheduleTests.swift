@@ -1,3 +1,4 @@
+import Glibc
 import HornbeamThreads
 import Testing
 
@@ -6,7 +7,14 @@ import Testing
 
 /// Commits of several threads while the log fails: the result that each thread receives agrees with the state that an opening finds.
 @Suite struct CommitFaultScheduleTests {
-    private enum Answer { case committed, refused, inDoubt }
+    /// 40 seeds, or as many as HORNBEAM_TEST_SEEDS names.
+    private static let seeds = 0 ..< (getenv("HORNBEAM_TEST_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 40)
+
+    private enum Answer: Equatable {
+        case committed, inDoubt
+        /// With the error.
+        case refused(String)
+    }
 
     private static func store(_ disk: SimulatedDisk, _ faults: FaultInjector) throws -> TestStore {
         let store = try TestStore(fileSystem: faults)
@@ -28,8 +36,8 @@ import Testing
             _ = try engine.queue.commit(.full, isShared: isShared, begin: engine.begin, putOnce(key))
             return .committed
         } catch let failed as FailedCommit {
-            return failed.error.code == .durabilityLost ? .inDoubt : .refused
-        } catch { return .refused }
+            return failed.error.code == .durabilityLost ? .inDoubt : .refused("\(failed)")
+        } catch { return .refused("\(error)") }
     }
 
     private static func keys(_ disk: SimulatedDisk) throws -> Set<UInt8> {
@@ -58,7 +66,7 @@ import Testing
         return Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
     }
 
-    @Test("a sync of the log that fails beside a close: no commit is refused that an opening may find", arguments: 0..<40 as Range<UInt64>)
+    @Test("a sync of the log that fails beside a close: no commit is refused that an opening may find", arguments: seeds)
     func failedSyncBesideClose(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {
@@ -85,14 +93,15 @@ import Testing
             for (key, answer) in answers.withLock(\.self) {
                 switch answer {
                 case .committed: #expect(killed.contains(key) && lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
-                case .refused: #expect(!killed.contains(key) && !lost.contains(key), "key \(key), seed \(seed), schedule \(schedule)")
+                case .refused(let error):
+                    #expect(!killed.contains(key) && !lost.contains(key), "key \(key) was refused: \(error); seed \(seed), schedule \(schedule)")
                 case .inDoubt: break
                 }
             }
         }
     }
 
-    @Test("work that changes nothing is acknowledged only when what it read is durable", arguments: 0..<40 as Range<UInt64>)
+    @Test("work that changes nothing is acknowledged only when what it read is durable", arguments: seeds)
     func unchangedWorkWaitsForItsBase(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<4 {

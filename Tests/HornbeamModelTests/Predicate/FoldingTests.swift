@@ -72,6 +72,7 @@ struct FoldingTests {
             #expect(isLess || isSameLetter, "\(before) before \(text)")
         }
     }
+
     @Test func longNumbersAreOrderedByTheirValue() {
         // More digits make a larger number, whatever the digits are.
         let numbers = [1, 252, 253, 254, 255, 506, 507, 600].flatMap { count in

@@ -1,0 +1,167 @@
+// Texts of mostly sixteen different bytes, four bits for each byte.
+//
+//   u16 exceptions | 16 alphabet | half bytes | distance of each exception | byte of each exception
+//
+// Blocks of 32 bytes, the last one shorter: the first half of a block is in the low halves of its bytes, the second half in the high ones. So
+// a reader widens 16 bytes at a time. An exception is a byte that is not in the alphabet. Its distance to the one before it is at most 255; an
+// exception with a byte of the alphabet fills a larger distance.
+
+/// Texts with a small alphabet.
+enum HalfByteText {
+    private static let headerBytes = 18
+    /// Shorter texts are left as they are. The exceptions of longer ones have room in a target of their size.
+    private static let bytesMin = 80
+    private static let exceptionCode: UInt8 = 0x80
+
+    private static func storedBytes(_ count: Int) -> Int { count / 32 * 16 + (count % 32 + 1) / 2 }
+
+    /// Writes texts to a target of at least the same size. Nil if they have too many different bytes.
+    static func write(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int? {
+        let count = source.count
+        guard count >= bytesMin, count <= target.count, let alphabet = unsafe alphabet(of: source) else { return nil }
+        for code in 0..<16 { unsafe target[2 + code] = alphabet[code] }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 256 + 32, alignment: 16) { memory in
+            let codes = unsafe memory.part(0..<256)
+            let block = unsafe memory.part(256..<288)
+            unsafe codes.initializeMemory(as: UInt8.self, repeating: exceptionCode)
+            for code in 0..<16 { unsafe codes[Int(alphabet[code])] = UInt8(code) }
+            var exceptions = unsafe Exceptions(source: source, target: target, start: headerBytes + storedBytes(count))
+            var place = headerBytes
+            for start in stride(from: 0, to: count, by: 32) {
+                let size = min(32, count - start)
+                for j in 0..<size { unsafe block[j] = codes[Int(source[start + j])] }
+                let half = (size + 1) / 2
+                if size & 1 == 1 { unsafe block[size] = 0 }
+                for j in 0..<half { unsafe target[place + j] = block[j] & 15 | block[j + half] << 4 }
+                place += half
+                for word in 0..<4 where word * 8 < size {
+                    var found = unsafe block.integer(at: 8 * word, as: UInt64.self) & 0x8080_8080_8080_8080
+                    while found != 0 {
+                        let j = 8 * word + found.trailingZeroBitCount / 8
+                        found &= found - 1
+                        guard j >= size || exceptions.add(start + j) else { return nil }
+                    }
+                }
+            }
+            return exceptions.finish()
+        }
+    }
+
+    /// The exceptions while texts are written. Safe: `write` lends all memory. Their bytes have a place behind all distances until their number is known.
+    @safe private struct Exceptions {
+        let source: UnsafeRawBufferPointer
+        let target: UnsafeMutableRawBufferPointer
+        let start: Int
+        var count = 0
+        var last = -1
+
+        init(source: UnsafeRawBufferPointer, target: UnsafeMutableRawBufferPointer, start: Int) {
+            unsafe self.source = source
+            unsafe self.target = target
+            self.start = start
+        }
+
+        private var countMax: Int { unsafe source.count / 8 }
+
+        /// False if there are too many.
+        mutating func add(_ place: Int) -> Bool {
+            while place - last > 255 { guard append(last + 255) else { return false } }
+            return append(place)
+        }
+
+        private mutating func append(_ place: Int) -> Bool {
+            guard count < countMax else { return false }
+            unsafe target[start + count] = UInt8(place - last)
+            unsafe target[start + countMax + count] = source[place]
+            last = place
+            count += 1
+            return true
+        }
+
+        func finish() -> Int {
+            unsafe target.set(UInt16(count), at: 0)
+            for n in 0..<count { unsafe target[start + count + n] = target[start + countMax + n] }
+            return start + 2 * count
+        }
+    }
+
+    /// The sixteen most frequent bytes of the beginning, ascending; nil if it has many others.
+    private static func alphabet(of source: UnsafeRawBufferPointer) -> [UInt8]? {
+        unsafe withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 256) { counts in
+            unsafe counts.initialize(repeating: 0)
+            let sample = min(source.count, 1024)
+            for i in 0..<sample { unsafe counts[Int(source[i])] &+= 1 }
+            var found: [UInt8] = []
+            for byte in 0..<256 where unsafe counts[byte] > 0 {
+                guard found.count < 32 else { return nil }
+                found.append(UInt8(byte))
+            }
+            if found.count > 16 {
+                found.sort { unsafe counts[Int($0)] > counts[Int($1)] }
+                guard found[16...].reduce(0, { unsafe $0 + Int(counts[Int($1)]) }) < sample / 8 else { return nil }
+                found = found.prefix(16).sorted()
+            }
+            return found + [UInt8](repeating: found[0], count: 16 - found.count)
+        }
+    }
+
+    /// Reads texts of `target.count` bytes. Returns the bytes that they took; nil if they are invalid.
+    static func read(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int? {
+        let count = target.count
+        let stored = storedBytes(count)
+        guard source.count >= headerBytes + stored else { return nil }
+        let exceptions = Int(unsafe source.integer(at: 0, as: UInt16.self))
+        let end = headerBytes + stored + 2 * exceptions
+        guard source.count >= end else { return nil }
+        unsafe widen(source.part(headerBytes..<headerBytes + stored), source.part(2..<headerBytes), to: target)
+        var place = -1
+        for n in 0..<exceptions {
+            place += Int(unsafe source[headerBytes + stored + n])
+            guard place >= 0, place < count else { return nil }
+            unsafe target[place] = source[headerBytes + stored + exceptions + n]
+        }
+        return end
+    }
+
+    /// A byte of the alphabet is its first byte, plus its index, plus the gaps between its bytes before. Alphabets have few gaps, and
+    /// all additions are made for 16 bytes at a time.
+    private static func widen(
+        _ source: UnsafeRawBufferPointer, _ alphabet: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer
+    ) {
+        unsafe withUnsafeTemporaryAllocation(of: SIMD16<UInt8>.self, capacity: 32) { gaps in
+            var gapCount = 0
+            for code in 1..<16 {
+                let gap = unsafe alphabet[code] &- alphabet[code - 1] &- 1
+                guard gap != 0 else { continue }
+                unsafe gaps[2 * gapCount] = SIMD16(repeating: UInt8(code - 1))
+                unsafe gaps[2 * gapCount + 1] = SIMD16(repeating: gap)
+                gapCount += 1
+            }
+            let first = SIMD16<UInt8>(repeating: unsafe alphabet[0])
+            var place = 0
+            var start = 0
+            while start + 32 <= target.count {
+                let bytes = unsafe source.loadUnaligned(fromByteOffset: place, as: SIMD16<UInt8>.self)
+                let low = bytes & 15
+                let high = bytes &>> 4
+                var lowBytes = low &+ first
+                var highBytes = high &+ first
+                for n in 0..<gapCount {
+                    let (code, gap) = unsafe (gaps[2 * n], gaps[2 * n + 1])
+                    lowBytes.replace(with: lowBytes &+ gap, where: low .> code)
+                    highBytes.replace(with: highBytes &+ gap, where: high .> code)
+                }
+                unsafe target.storeBytes(of: lowBytes, toByteOffset: start, as: SIMD16<UInt8>.self)
+                unsafe target.storeBytes(of: highBytes, toByteOffset: start + 16, as: SIMD16<UInt8>.self)
+                start += 32
+                place += 16
+            }
+            let rest = target.count - start
+            let half = (rest + 1) / 2
+            for j in 0..<rest {
+                let byte = unsafe source[place + (j < half ? j : j - half)]
+                unsafe target[start + j] = alphabet[Int(j < half ? byte & 15 : byte >> 4)]
+            }
+        }
+    }
+}
