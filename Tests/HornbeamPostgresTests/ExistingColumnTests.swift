@@ -199,6 +199,38 @@ import Testing
         }
     }
 
+    /// The bits of other numbers were read as those of the model's types, and references of other types as missing.
+    @Test(
+        "a column whose type was changed after the opening is reported",
+        arguments: [
+            ("height", "real"), ("height", "numeric"), ("seen", "real"), ("flag", "text"), ("code", "text"), ("amount", "numeric(9, 1)"),
+            ("amount", "double precision"), ("height", "bigint"), ("next", "text"), ("next", "real"), ("_version", "double precision"),
+        ])
+    func changedTypes(column: String, type: String) throws {
+        let schema = try existing.schema(
+            """
+            CREATE TABLE notes (id bigserial PRIMARY KEY, height double precision, seen double precision, flag boolean, code uuid, amount bigint,
+                next bigint, title text, _version bigint NOT NULL DEFAULT 1);
+            INSERT INTO notes (height, seen, flag, code, amount, next) VALUES (1.5, 2.5, TRUE, '00000000-0000-0000-0000-000000000001', 7, 1);
+            """)
+        let model = try ManagedObjectModel {
+            Entity("Note", userInfo: ["postgres.table": "notes"]) {
+                Attribute("height", .double, optional: true)
+                Attribute("seen", .date, optional: true)
+                Attribute("flag", .boolean, optional: true)
+                Attribute("code", .uuid, optional: true)
+                Attribute("amount", .integer64, optional: true)
+                Attribute("title", .string, optional: true)
+                ToOne("next", to: "Note")
+            }
+        }
+        let container = try PostgresServer.container(schema, model)
+        try PostgresServer.sql("ALTER TABLE \"\(schema)\".notes ALTER \"\(column)\" TYPE \(type) USING \"\(column)\"::\(type)")
+        let error = hornbeamError { _ = try container.newContext().all("Note", by: "title") }
+        #expect(error?.code == .storeOperationFailed, "\(error?.message ?? "")")
+        try container.close()
+    }
+
     @Test("texts of other programs with U+0001 are read as they are", arguments: ["\u{1}", "\u{1}A", "a\u{1}é", "\u{1}\u{3}\u{1}"])
     func controlCharacters(text: String) throws {
         let schema = try existing.schema("CREATE TABLE notes (id bigserial PRIMARY KEY, text text, _version bigint NOT NULL DEFAULT 1);")

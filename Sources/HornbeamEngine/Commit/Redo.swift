@@ -27,8 +27,8 @@ struct Redo {
     var bytes: [UInt8] = []
     /// True when it is certain that the transaction will be attached to the log as a catalogue. Then nothing more is recorded.
     private(set) var isAbandoned = false
-    /// True in a store that is never opened again, such as a cache in memory. The first change records an operation without effect, so that the
-    /// transaction is known to have changes; nothing else is recorded.
+    /// True in a store that is never opened again, such as a cache in memory. The first change records an operation that is never replayed, so that
+    /// the transaction is known to have changes; nothing else is recorded.
     let isOmitted: Bool
 
     /// A transaction with more bytes of redo is always attached, even if its nodes need more bytes.

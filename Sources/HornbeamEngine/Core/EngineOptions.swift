@@ -33,7 +33,8 @@ package struct EngineOptions: Sendable {
     package var startingPoint = StartingPoint.newest
     /// Permits a store on a network file system, where locks may not exclude writers on other machines.
     package var allowsNetworkFileSystem = false
-    /// False for a store that is never opened again, such as a cache in memory: its log records the numbers of the transactions, but not their changes.
+    /// False for a store that is never opened again, such as a cache in memory: its log records the numbers of the transactions, but not their changes, and
+    /// closing it writes no checkpoint.
     package var logsChanges = true
     /// If false, checkpoints and lazy syncs run in the committing thread; simulations need this.
     package var usesBackgroundThread = true

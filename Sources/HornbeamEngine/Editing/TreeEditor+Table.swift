@@ -264,12 +264,13 @@ extension TreeEditor {
         slot == Self.newRow ? key : leaf!.key(Int(slot))
     }
 
-    /// The key width of a new leaf for the rows after those of another one: 0 if the last of these have consecutive keys. A leaf whose next row does not
-    /// have the next key would be rebuilt.
+    /// The key width of a new leaf behind another one: the width that the keys of that leaf need, or 0 if its last keys are consecutive. Later rows whose
+    /// keys need no larger width are appended without rebuilding the leaf. The width that the other leaf has can be larger than its keys need.
     private func expectedKeyWidth(after leaf: TableLeaf?) -> Int {
         guard let leaf, leaf.count >= Self.sampledKeys else { return 0 }
-        let areConsecutive = leaf.key(leaf.count - 1) - leaf.key(leaf.count - Self.sampledKeys) == UInt64(Self.sampledKeys - 1)
-        return areConsecutive ? 0 : leaf.keyWidth
+        let last = leaf.key(leaf.count - 1)
+        let areConsecutive = last - leaf.key(leaf.count - Self.sampledKeys) == UInt64(Self.sampledKeys - 1)
+        return TableLeaf.keyWidth(first: leaf.firstKey, last: last, isConsecutive: areConsecutive)
     }
 
     private static let sampledKeys = 8

@@ -131,7 +131,7 @@ extension LogWriter {
 
     var closedError: EngineError { EngineError(.closed, "The log is closed. Open the store again.", path: directory) }
 
-    /// Closes the writer and unlinks the whole log. Called when the meta file records that no segment is needed.
+    /// Closes the writer and unlinks the whole log. Called when the meta file records that no segment is needed, or when the store is never opened again.
     ///
     /// If the writer was closed or poisoned before, or the store's files were removed or replaced, throws and unlinks no file.
     package func removeAll() throws(EngineError) {

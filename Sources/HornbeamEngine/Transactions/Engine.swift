@@ -46,7 +46,7 @@ package final class Engine: Sendable {
     let logMaintenance: Maintenance
     /// True if both background threads run.
     let hasUpkeepThreads = Atomic(false)
-    /// The number of commits with little redo since the opening.
+    /// The number of commits with few changes since the opening.
     let littleCommits = Atomic<UInt>(0)
     let cleaner = Cleaner()
     /// The commits of small work.
@@ -238,7 +238,7 @@ package final class Engine: Sendable {
         }
         startUpkeep()
         if durability == .full, !isUpkeep, let number = try commitLogFirst(transaction, steps: steps, published: published) {
-            afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
+            afterCommit(isBig: false, changedBytes: transaction.sharedBytes)
             return number
         }
         do throws(EngineError) { try transaction.applyDeferred() } catch {
@@ -247,7 +247,7 @@ package final class Engine: Sendable {
         }
         let version = transaction.makeVersion()
         let isBig = isBig(transaction)
-        var redoBytes = 0
+        var changedBytes = 0
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
@@ -262,7 +262,7 @@ package final class Engine: Sendable {
             try attach(transaction, version, published)
         } else {
             let (retired, born) = record(transaction)
-            redoBytes = transaction.redo.isOmitted ? born.count * transaction.pageSize : transaction.sharedBytes
+            changedBytes = transaction.redo.isOmitted ? born.count * transaction.pageSize : transaction.sharedBytes
             let round = try enqueue(
                 CommitPipeline.Commit(
                     version: version, payload: transaction.redo.bytes, frees: isUpkeep || transaction.frees(version),
@@ -281,7 +281,7 @@ package final class Engine: Sendable {
                 throw error
             }
         }
-        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: redoBytes) }
+        if !isUpkeep { afterCommit(isBig: isBig, changedBytes: changedBytes) }
         return version.number
     }
 
@@ -376,7 +376,8 @@ package final class Engine: Sendable {
 
     // MARK: Closing
 
-    /// Waits for running transactions, writes a last checkpoint and removes the log. Existing snapshots remain readable.
+    /// Waits for running transactions, writes a last checkpoint unless the store is never opened again, and removes the log. Existing snapshots remain
+    /// readable.
     ///
     /// The engine writes nothing after the call; later commits throw `closed`. A call while another thread closes the store waits until it is closed.
     /// Throws `durabilityLost`, and removes nothing, when the store's files were removed or replaced.
@@ -391,8 +392,7 @@ package final class Engine: Sendable {
 
     /// Closes an engine that has the writer's lock, and releases the lock. The background threads have ended.
     func closeWriter() throws(EngineError) {
-        let writesCheckpoint = options.logsChanges && !isUnchangedSinceOpening
-        if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), writesCheckpoint {
+        if let log = state.withLock({ $0.log }), lifecycle.allows(.checkpoint), needsLastCheckpoint {
             // A failure loses no data, and the last checkpoint follows.
             attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
@@ -418,14 +418,14 @@ package final class Engine: Sendable {
             throw error
         }
         core.reserve.end(removes: true)
-        // Compares the newest executed transaction, because the newest commit may not be in the log yet.
-        if options.logsChanges, !isUnchangedSinceOpening { try checkpointer.run(log: log, isClosing: true) }
+        if needsLastCheckpoint { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }
 
-    /// True if nothing was committed since the opening, and the newest checkpoint needs no log.
-    private var isUnchangedSinceOpening: Bool {
+    /// False if nothing was committed since the opening and the newest checkpoint needs no log, or if the store is never opened again.
+    private var needsLastCheckpoint: Bool {
         let latest = checkpointer.latest
-        return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction
+        // Compares the newest executed transaction, because the newest commit may not be in the log yet.
+        return options.logsChanges && !(latest.isCleanlyClosed && core.pipeline.executed == latest.transaction)
     }
 }

@@ -8,9 +8,10 @@ extension WriteTransaction {
     /// The limit of `sharedBytes` for adding a transaction.
     private static let sharedBytesMax = 64 << 10
 
-    /// True if another transaction can share this version: the changes so far are few, and the redo contains all of them.
+    /// True if another transaction can share this version: the changes so far are few, and the redo contains all of them. Never true without redo, whose
+    /// length limits the changes of one version.
     package var canAddTransaction: Bool {
-        !redo.isAbandoned && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
+        !redo.isAbandoned && !redo.isOmitted && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
     }
 
     /// The bytes of redo of this transaction and of the ended transactions that share its version.
@@ -28,7 +29,7 @@ extension WriteTransaction {
         assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
         assert(canAddTransaction && !isDeferred, "Only executed changes are shared.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
-        redo = Redo(isOmitted: redo.isOmitted)
+        redo = Redo()
         defer { number = number.next }
         return number
     }

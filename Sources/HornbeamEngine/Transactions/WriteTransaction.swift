@@ -261,7 +261,7 @@ package final class WriteTransaction {
     /// half of the nodes, or when the nodes fill half of the pool.
     func abandonRedoOfBigTransaction() {
         if redo.isOmitted {
-            if ended.isEmpty, ledger.unwritten >= unwrittenMax { redo.abandon() }
+            if ledger.unwritten >= unwrittenMax { redo.abandon() }
             return
         }
         let count = redo.bytes.count

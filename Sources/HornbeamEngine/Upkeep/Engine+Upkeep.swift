@@ -121,9 +121,9 @@ extension Engine {
     }
 
     /// Upkeep after a commit. The commit has succeeded, so errors of upkeep are not thrown. The committing thread is a user of the turn of this
-    /// process, and must not wait for it again.
-    func afterCommit(isBig: Bool, redoBytes: Int) {
-        assert(redoBytes >= 0 && !options.isReadOnly, "A writer counts the bytes that it logs.")
+    /// process, and must not wait for it again. `changedBytes`: the bytes of redo of a transaction that is not big, or of its nodes if redo is omitted.
+    func afterCommit(isBig: Bool, changedBytes: Int) {
+        assert(changedBytes >= 0 && !options.isReadOnly, "A writer counts the bytes that it changes.")
         let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
         if !hasUpkeepThreads {
             readFreeBytes()
@@ -131,11 +131,11 @@ extension Engine {
         } else if let log = state.withLock({ $0.log }), log.needsPreparedSegment {
             logMaintenance.wake()
         }
-        if hasUpkeepThreads, !isBig, mayPostponeCheckpoint(redoBytes: redoBytes) { return }
+        if hasUpkeepThreads, !isBig, mayPostponeCheckpoint(changedBytes: changedBytes) { return }
         guard needsCheckpoint else { return }
         guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint(isAwaited: false) } }
         let logged = logGrowth.logged
-        let isLarge = redoBytes >= Engine.redoBytesThatWait
+        let isLarge = changedBytes >= Engine.changedBytesThatWait
         // A big commit that replaces much of the store waits for a checkpoint, since the next one would need as much disk space again. A large commit
         // that fills the pool waits for it too, since the next one would need as much memory again. No commit waits soon after a failed checkpoint.
         let mayWait = state.withLock { $0.checkpointPause == 0 }
@@ -147,17 +147,17 @@ extension Engine {
         attempt { () throws(EngineError) in try checkpoint(isAwaited: true) }
     }
 
-    /// True for most commits with little redo: a checkpoint may start some commits later, and `needsCheckpoint` takes several locks.
-    private func mayPostponeCheckpoint(redoBytes: Int) -> Bool {
-        guard redoBytes < Engine.littleRedo, !core.room.state.acceptsOnlyFreeing else { return false }
+    /// True for most commits with few changes: a checkpoint may start some commits later, and `needsCheckpoint` takes several locks.
+    private func mayPostponeCheckpoint(changedBytes: Int) -> Bool {
+        guard changedBytes < Engine.fewChangedBytes, !core.room.state.acceptsOnlyFreeing else { return false }
         return littleCommits.wrappingAdd(1, ordering: .relaxed).newValue % Engine.commitsPerCheck != 0
     }
 
-    private static let littleRedo = 4 << 10
+    private static let fewChangedBytes = 4 << 10
     private static let commitsPerCheck: UInt = 8
 
-    /// The bytes of redo from which a commit may wait for a checkpoint. Smaller commits let log and memory grow slowly.
-    private static let redoBytesThatWait = 64 << 10
+    /// The changed bytes from which a commit may wait for a checkpoint. Smaller commits let log and memory grow slowly.
+    private static let changedBytesThatWait = 64 << 10
 
     /// Frees space after a commit has failed on a full disk, so that the next one may succeed. Runs even during the pause after a failed checkpoint.
     func freeSpace() {

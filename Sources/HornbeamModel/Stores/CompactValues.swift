@@ -36,7 +36,7 @@ package struct CompactValues: Sendable {
         case .int(let number): append(number)
         case .double(let number): append(number)
         case .date(let date): append(date: date.timeIntervalSinceReferenceDate)
-        case .string(var text): text.withUTF8 { unsafe append(utf8: $0) }
+        case .string(var text) where text.utf8.count <= Int(UInt32.max): text.withUTF8 { unsafe append(utf8: $0) }
         default:
             values.append(Value(kind: .other, bits: UInt64(others.count)))
             others.append(value)
@@ -68,7 +68,7 @@ package struct CompactValues: Sendable {
 
     package subscript(place: Int) -> Value { values[place] }
 
-    /// Passes the UTF-8 bytes of a text.
+    /// Calls `body` with the UTF-8 bytes of a text, which is one of these values.
     package func withUTF8<R>(of text: Value, _ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
         let start = Int(text.bits)
         precondition(text.kind == .text && start + Int(text.count) <= bytes.count, "The text is one of these values.")

@@ -56,7 +56,6 @@ public struct CustomStoreTable: Sendable {
     /// Appends the value of the next property, an attribute. The value has the attribute's type or is `.null`.
     public mutating func append(_ value: PropertyValue) { values.append(value) }
 
-    package mutating func appendNull() { values.appendNull() }
     package mutating func append(_ flag: Bool) { values.append(flag) }
     package mutating func append(_ number: Int64) { values.append(number) }
     package mutating func append(_ number: Double) { values.append(number) }

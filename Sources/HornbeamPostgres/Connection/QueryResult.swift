@@ -33,9 +33,15 @@ internal import Glibc
         return number ?? nil
     }
 
-    /// The bits of a number of at most eight bytes in a binary result; nil for NULL.
-    func bits(_ row: Int, _ column: Int) -> UInt64? {
-        unsafe withBytes(row, column) { unsafe Self.bits($0) }
+    /// The number of a column's type on the server (`pg_type.oid`).
+    func type(_ column: Int) -> UInt32 { unsafe PQftype(handle, Int32(column)) }
+
+    func isNull(_ row: Int, _ column: Int) -> Bool { unsafe withBytes(row, column) { _ in false } ?? true }
+
+    /// The bits of a number of a given length, at most eight bytes, in a binary result; nil for NULL and for other lengths.
+    func bits(_ row: Int, _ column: Int, byteCount: Int) -> UInt64? {
+        let bits: UInt64?? = unsafe withBytes(row, column) { bytes in unsafe bytes.count == byteCount ? Self.bits(bytes) : nil }
+        return bits ?? nil
     }
 
     private static func bits(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
@@ -61,7 +67,7 @@ internal import Glibc
     /// The bytes of a cell; nil for NULL.
     func bytes(_ row: Int, _ column: Int) -> [UInt8]? { unsafe withBytes(row, column) { unsafe Array($0) } }
 
-    /// The bytes of a UUID in a binary result; nil for NULL.
+    /// The bytes of a UUID in a binary result; nil for NULL and for other lengths.
     func uuid(_ row: Int, _ column: Int) -> uuid_t? {
         let uuid: uuid_t?? = unsafe withBytes(row, column) { bytes in
             unsafe bytes.count == 16 ? UnsafeRawBufferPointer(bytes).loadUnaligned(as: uuid_t.self) : nil

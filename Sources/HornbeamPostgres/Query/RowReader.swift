@@ -46,12 +46,14 @@ struct RowReader {
 
     /// The rows of a result with the columns of `columns`.
     func rows(_ result: QueryResult) throws -> [CustomStoreRow] {
+        try requireTypes(result)
         var forms = RowForms(self)
         return try (0 ..< result.rowCount).map { try row($0, of: result, &forms) }
     }
 
     /// The objects of a result, and the rows of those that are not cached.
     func answer(_ result: QueryResult, _ query: StoreQuery) throws -> StoreAnswer {
+        try requireTypes(result)
         if var compact = CompactRowReader(table, layout) {
             try compact.read(result, query)
             return .objects(compact.keys, rows: [], tables: compact.tables)
@@ -66,6 +68,25 @@ struct RowReader {
             if !table.lists.isEmpty || !query.isCached(layout.outer(object).key, version: version) { rows.append(try row(number, of: result, &forms)) }
         }
         return .objects(keys.map(layout.outer), rows: layout.outer(rows))
+    }
+
+    /// Throws if another program has changed the type of a column since the store was opened. A binary value would be read as another one.
+    private func requireTypes(_ result: QueryResult) throws {
+        try require(.bigint, table.id, result.type(0))
+        try require(.bigint, table.version, result.type(2))
+        var place = 3
+        for column in table.columns {
+            try require(column.type, column.name, result.type(place))
+            place += column.entityName == nil ? 1 : 2
+        }
+    }
+
+    private func require(_ type: ColumnType, _ name: String, _ found: UInt32) throws {
+        if type.resultTypes.contains(found) { return }
+        throw HornbeamError(
+            .storeOperationFailed,
+            "The type of the column \(name) of \(table.name) was changed since the store was opened. Close the store, correct the column or the model, and "
+                + "open it again.")
     }
 
     static func invalidRow(of table: TableLayout) -> HornbeamError {

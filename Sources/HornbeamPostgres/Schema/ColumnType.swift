@@ -28,6 +28,20 @@ enum ColumnType: String {
 
     var sql: String { rawValue }
 
+    /// The types of a column in a result of `RowReader.columns`: numbers of the server (`pg_type.oid`).
+    var resultTypes: [UInt32] {
+        switch self {
+        case .bigint, .integer, .smallint: [20, 23, 21]
+        case .double: [701]
+        case .real: [700]
+        case .boolean: [16]
+        case .bytea: [17]
+        case .uuid: [2950]
+        // `text` and `character varying`.
+        case .text, .numeric: [25, 1043]
+        }
+    }
+
     /// The type in the definition of a column. Texts compare by bytes, as in Hornbeam, so that an index serves comparisons and orders.
     var definition: String { self == .text ? "text COLLATE \"C\"" : rawValue }
 }
@@ -54,8 +68,8 @@ enum ColumnValue {
     /// - Throws: `storeOperationFailed` for a text that is no value of the type.
     static func value(of text: String?, _ type: AttributeType) throws -> PropertyValue {
         guard let text else { return .null }
-        if let value = known(text, type) { return value }
-        throw HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
+        guard let value = known(text, type) else { throw wrongValue(type) }
+        return value
     }
 
     /// The value of a cell of `RowReader.columns`, in the text form or in the binary one.
@@ -71,31 +85,43 @@ enum ColumnValue {
     }
 
     private static func binary(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType) throws -> PropertyValue {
-        switch type {
-        case .double: result.bits(row, column).map { .double(Double(bitPattern: $0)) } ?? .null
-        case .date: result.bits(row, column).map { .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0))) } ?? .null
-        case .float: result.bits(row, column).map { .double(Double(Float(bitPattern: UInt32(truncatingIfNeeded: $0)))) } ?? .null
-        case .boolean: result.bits(row, column).map { .bool($0 != 0) } ?? .null
-        case .binary, .transformable: result.bytes(row, column).map { .data(Data($0)) } ?? .null
-        case .uuid: result.uuid(row, column).map { .uuid(UUID(uuid: $0)) } ?? .null
-        default: try value(of: result[row, column], type)
-        }
+        let value: PropertyValue? =
+            switch type {
+            case .double: result.bits(row, column, byteCount: 8).map { .double(Double(bitPattern: $0)) }
+            case .date: result.bits(row, column, byteCount: 8).map { .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0))) }
+            case .float: result.bits(row, column, byteCount: 4).map { .double(Double(Float(bitPattern: UInt32($0)))) }
+            case .boolean: result.bits(row, column, byteCount: 1).map { .bool($0 != 0) }
+            case .binary, .transformable: result.bytes(row, column).map { .data(Data($0)) }
+            case .uuid: result.uuid(row, column).map { .uuid(UUID(uuid: $0)) }
+            default: try self.value(of: result[row, column], type)
+            }
+        if let value { return value }
+        guard result.isNull(row, column) else { throw wrongValue(type) }
+        return .null
     }
 
-    /// Appends the value of a cell of `RowReader.columns` to a table of rows. Most values become no `PropertyValue`.
+    /// The error for a value of another type: the type of the column may have changed since the store was opened.
+    private static func wrongValue(_ type: AttributeType) -> HornbeamError {
+        HornbeamError(.storeOperationFailed, "A column of the PostgreSQL server has a value that is no \(type). Correct it with psql.")
+    }
+
+    /// Appends the value of a cell of `RowReader.columns` to a table of rows, mostly without making a `PropertyValue`.
     static func append(_ result: QueryResult, _ row: Int, _ column: Int, _ type: AttributeType, to rows: inout CustomStoreTable) throws {
         switch type {
         case .integer16, .integer32, .integer64: if let number = result.integer(row, column) { return rows.append(number) }
         case .string: if appendPlain(result, row, column, to: &rows) { return }
-        case .double where result.isBinary: if let bits = result.bits(row, column) { return rows.append(Double(bitPattern: bits)) }
-        case .date where result.isBinary: if let bits = result.bits(row, column) { return rows.append(date: Double(bitPattern: bits)) }
-        case .boolean where result.isBinary: if let bits = result.bits(row, column) { return rows.append(bits != 0) }
+        case .double where result.isBinary:
+            if let bits = result.bits(row, column, byteCount: 8) { return rows.append(Double(bitPattern: bits)) }
+        case .date where result.isBinary:
+            if let bits = result.bits(row, column, byteCount: 8) { return rows.append(date: Double(bitPattern: bits)) }
+        case .boolean where result.isBinary:
+            if let bits = result.bits(row, column, byteCount: 1) { return rows.append(bits != 0) }
         default: break
         }
         rows.append(try value(result, row, column, type))
     }
 
-    /// Appends a text of ASCII characters without escapes. Returns false for others: those of a server without an encoding can be invalid.
+    /// Appends a text of ASCII characters without escapes. Returns false for NULL and for other texts, whose bytes `String` checks.
     private static func appendPlain(_ result: QueryResult, _ row: Int, _ column: Int, to rows: inout CustomStoreTable) -> Bool {
         unsafe result.withBytes(row, column) { text in
             var bits: UInt8 = 0

@@ -52,7 +52,7 @@ extension StoreBacking {
         var (new, cached) = split(table.keys)
         if zip(new, new.dropFirst()).allSatisfy({ table.keys[$0] < table.keys[$1] }) { return (new, cached) }
         new.sort { table.keys[$0] < table.keys[$1] }
-        var last: UInt64 = 0
+        var last: UInt64?
         new = new.filter { place in
             defer { last = table.keys[place] }
             return table.keys[place] != last

@@ -70,6 +70,30 @@ import Testing
         #expect(try liveBytes([sparse, dense]) <= liveBytes([sparse]) + liveBytes([dense]) + UInt64(pageSize))
     }
 
+    /// All leaves behind a gap between two keys had the key width of the leaf with the gap.
+    @Test(arguments: [512, 1024, 16384])
+    func aGapBetweenKeysWidensFewLeaves(_ pageSize: Int) throws {
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed1)])
+        func pages(_ keys: [UInt64]) throws -> Int {
+            let store = try TestStore(pageSize: pageSize)
+            let tree = try store.write { transaction in
+                let tree = try transaction.createTable(named: "t", layout: layout)
+                let row = RowBuffer(layout: layout)
+                row.set(0, UInt8(1))
+                for key in keys { try transaction.put(row, key: key, in: tree) }
+                return tree
+            }
+            let table = try store.engine.snapshot().table(tree)
+            for key in keys { try #require(try table.contains(key)) }
+            let report = try store.engine.check()
+            #expect(report.problems == [])
+            return report.pages
+        }
+        let start = 1 << 40 as UInt64
+        let keys = Array(stride(from: start, to: start + 200_000, by: 10))
+        #expect(try pages([1] + keys) <= pages(keys) + 4)
+    }
+
     /// Each leaf receives several rows between those that it has: some in place, others when it is rebuilt or split.
     @Test(arguments: [512, 1024, 16384], [false, true])
     func rowsBetweenOthersKeepAllCells(_ pageSize: Int, putsTogether: Bool) throws {

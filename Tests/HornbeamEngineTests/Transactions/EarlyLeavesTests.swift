@@ -103,6 +103,25 @@ import Testing
         try subject.store.engine.close()
     }
 
+    @Test("snapshots of a store whose log has no changes are readable after it was closed", arguments: [1, 2] as [UInt64])
+    func snapshotsAfterClosing(seed: UInt64) throws {
+        let subject = try Subject(logsChanges: false)
+        var random = SplitMix(seed: seed)
+        try subject.store.write { try subject.change($0, 0 ..< 20_000, &random) }
+        // Some of the nodes are in memory only.
+        for start in stride(from: 20_000 as UInt64, to: 21_000, by: 10) { try subject.store.write { try subject.change($0, start ..< start + 10, &random) } }
+        let snapshot = try subject.store.engine.snapshot()
+        try subject.store.engine.close()
+        for _ in 0 ..< 2 {
+            let view = try snapshot.index(subject.index)
+            #expect(view.count == subject.entries.count)
+            for (key, value) in subject.entries { try #require(try view.get(key) == value) }
+            let table = try snapshot.table(subject.table)
+            for key in subject.rows { try #require(try table.contains(key)) }
+        }
+        #expect(throws: EngineError.self) { _ = try subject.store.engine.begin() }
+    }
+
     @Test func anAbortedTransactionLeavesNoPages() throws {
         let subject = try Subject()
         var random = SplitMix(seed: 4)

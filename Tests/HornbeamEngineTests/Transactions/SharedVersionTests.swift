@@ -115,4 +115,16 @@ import Testing
         #expect(longRow.ended.count == 64)
         longRow.abort()
     }
+
+    /// 64 transactions of any size shared one version, so that the pool could not write the leaves of the last ones.
+    @Test func transactionsWithoutRedoAreNotShared() throws {
+        let store = try TestStore { $0.logsChanges = false }
+        try store.write { _ = try $0.createIndex(named: "t") }
+        let transaction = try store.engine.begin()
+        #expect(!transaction.canAddTransaction)
+        for key in 0..<200 as Range<UInt8> { try put(transaction, key) }
+        #expect(!transaction.canAddTransaction)
+        _ = try transaction.commit()
+        #expect(try keys(store.engine).count == 200)
+    }
 }

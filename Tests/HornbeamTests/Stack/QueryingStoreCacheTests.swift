@@ -44,6 +44,23 @@ import Testing
         #expect(signs == [.plus, .plus])
     }
 
+    @Test("CST-3: a key that no object can have is reported, in any order of the rows", arguments: [false, true], [0, 1 << 48] as [UInt64])
+    func impossibleKeys(isAscending: Bool, key: UInt64) throws {
+        let store = AnsweringStore(answersTables: true)
+        store.database.change { content in
+            for key in [1, 2, key] { content.rows[key] = CustomStoreRow(CustomStoreKey("Author", key), values: ["born": .int(Int64(key))], version: 1) }
+            content.lastKey = 2
+        }
+        let model = try ManagedObjectModel { Entity("Author") { Attribute("born", .integer64, optional: true) } }
+        let container = try PersistentContainer(name: "Test", model: model)
+        container.persistentStoreDescriptions = [.custom(store)]
+        try container.loadPersistentStores()
+        var request = FetchRequest<ManagedObject>(entityName: "Author")
+        request.sortDescriptors = [FetchSort("born", ascending: isAscending)]
+        let error = hornbeamError { _ = try container.newContext().fetch(request) }
+        #expect(error?.code == .storeOperationFailed, "\(error?.message ?? "")")
+    }
+
     @Test("CST-3: a row of a table with a unique value that a cached object had is cached, and so is the object's new row")
     func tablesWithExchangedUniqueValues() throws {
         let store = try stores.storeWithAuthors(4, answersTables: true)
