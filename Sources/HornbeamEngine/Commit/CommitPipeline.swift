@@ -410,18 +410,28 @@ final class CommitPipeline: Sendable {
     // MARK: Closing
 
     /// Refuses all further commits: the store's files were removed or replaced.
-    func fail(_ error: EngineError) { end { lifecycle.fail(error) } }
-
-    /// Refuses all further commits: the store is closed.
-    func close() { end { lifecycle.end() } }
-
-    private func end(_ transition: () -> Void) {
+    func fail(_ error: EngineError) {
         monitor.withLock {
-            transition()
-            unsafe state.log = nil
-            monitor.signalAll(.progress)
-            monitor.signalAll(.turn)
+            lifecycle.fail(error)
+            end()
         }
+    }
+
+    /// Refuses all further commits: the store is closed. First waits for a batch that is being written, also when the closing has failed: a batch that fails
+    /// records its failure, so that its commits are in doubt. Otherwise they would report only that the store is closed, and an opening could find them.
+    func close() {
+        monitor.withLock {
+            while unsafe state.isFlushing { monitor.wait(.progress) }
+            lifecycle.end()
+            end()
+        }
+    }
+
+    /// The caller has the monitor's lock.
+    private func end() {
+        unsafe state.log = nil
+        monitor.signalAll(.progress)
+        monitor.signalAll(.turn)
     }
 
     /// The newest executed transaction. It may not be written to the log yet.

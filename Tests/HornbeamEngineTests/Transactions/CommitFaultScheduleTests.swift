@@ -7,8 +7,8 @@ import Testing
 
 /// Commits of several threads while the log fails: the result that each thread receives agrees with the state that an opening finds.
 @Suite struct CommitFaultScheduleTests {
-    /// 40 seeds, or as many as HORNBEAM_TEST_SEEDS names.
-    private static let seeds = 0 ..< (getenv("HORNBEAM_TEST_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 40)
+    /// 400 seeds, or as many as HORNBEAM_TEST_SEEDS names.
+    private static let seeds = 0 ..< (getenv("HORNBEAM_TEST_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 400)
 
     private enum Answer: Equatable {
         case committed, inDoubt
