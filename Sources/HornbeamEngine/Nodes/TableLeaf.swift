@@ -130,7 +130,7 @@ struct TableLeaf {
     /// A description of the fault of a variable cell; nil if it has none.
     func cellFault(_ i: Int, _ slot: Int) -> String? {
         let cell = variableCell(i, slot)
-        guard cell.length == 0 || (cell.start >= page.heapStart && cell.start + cell.length <= page.limit) else {
+        guard cell.start + cell.length <= page.limit, cell.length == 0 || cell.start >= page.heapStart else {
             return "row \(slot) has a cell outside the heap"
         }
         return cell.isBlob && cell.length != BlobCell.size ? "row \(slot) has a broken blob reference" : nil

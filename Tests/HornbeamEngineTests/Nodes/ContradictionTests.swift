@@ -67,6 +67,8 @@ import Testing
             page.store(UInt64.max, at: 16)
         },
         Case(.tableLeaf, "cell", "row 3 has a cell outside the heap") { $0.store(UInt16(0), at: textCell($0, 3)) },
+        // An empty value beyond the page.
+        Case(.tableLeaf, "empty cell", "row 3 has a cell outside the heap") { $0.store(UInt32(0xFFFF), at: textCell($0, 3)) },
         Case(.tableLeaf, "blob", "row 3 has a broken blob reference") { $0.store(UInt16(0x8001), at: textCell($0, 3) + 2) },
     ]
 
