@@ -35,7 +35,7 @@ enum HeapCells {
     static func predictsSlots(_ slots: UnsafeRawBufferPointer, count: Int, end: Int) -> Bool {
         var end = end
         for i in 0..<count {
-            end -= unsafe length(slots, i)
+            end -= unsafe HeapEntries.length(slots, i)
             guard Int(unsafe slots.integer(at: 6 * i, as: UInt16.self)) == end else { return false }
         }
         return true
@@ -44,13 +44,8 @@ enum HeapCells {
     static func setSlots(_ slots: UnsafeMutableRawBufferPointer, count: Int, end: Int) {
         var end = end
         for i in 0..<count {
-            end &-= unsafe length(UnsafeRawBufferPointer(slots), i)
+            end &-= unsafe HeapEntries.length(UnsafeRawBufferPointer(slots), i)
             unsafe slots.set(UInt16(truncatingIfNeeded: end), at: 6 * i)
         }
-    }
-
-    /// The bytes of an entry in the heap.
-    private static func length(_ slots: UnsafeRawBufferPointer, _ i: Int) -> Int {
-        max(Int(unsafe slots.integer(at: 6 * i + 2, as: UInt16.self)) - 8, 0) + Int(unsafe slots.integer(at: 6 * i + 4, as: UInt16.self) & ~flag)
     }
 }

@@ -17,12 +17,21 @@ enum HeapEntries {
         max(Int(unsafe slots.integer(at: 6 * i + 2, as: UInt16.self)) - 8, 0)
     }
 
+    @inline(__always)
+    private static func valueLength(_ slots: UnsafeRawBufferPointer, _ i: Int) -> Int {
+        Int(unsafe slots.integer(at: 6 * i + 4, as: UInt16.self) & lengthBits)
+    }
+
+    /// The bytes of an entry in the heap.
+    @inline(__always)
+    static func length(_ slots: UnsafeRawBufferPointer, _ i: Int) -> Int { unsafe tailLength(slots, i) + valueLength(slots, i) }
+
     /// The sizes of tails and values; nil unless all values have one length.
     static func shape(_ slots: UnsafeRawBufferPointer, count: Int, bytes: Int) -> Shape? {
-        let value = Int(unsafe slots.integer(at: 4, as: UInt16.self) & lengthBits)
+        let value = unsafe valueLength(slots, 0)
         var tails = 0
         for i in 0..<count {
-            guard Int(unsafe slots.integer(at: 6 * i + 4, as: UInt16.self) & lengthBits) == value else { return nil }
+            guard unsafe valueLength(slots, i) == value else { return nil }
             tails += unsafe tailLength(slots, i)
         }
         return tails + count * value == bytes ? Shape(tailBytes: tails, valueBytes: value) : nil
