@@ -234,7 +234,7 @@ final class CommitPipeline: Sendable {
 
     /// Waits until a transaction is written and, with `needsSync`, synced. Leads a batch if there is no leader. Leaves the round. Calls `written`
     /// between the write and the sync of a batch that it leads.
-    func wait(for number: TransactionNumber, round: Int, needsSync: Bool, written: () -> Void = {}) throws(EngineError) {
+    func wait(for number: TransactionNumber, round: Int, needsSync: Bool, written: (() -> Void)? = nil) throws(EngineError) {
         monitor.lock()
         defer {
             unsafe state.undone.leave(round)
@@ -251,7 +251,7 @@ final class CommitPipeline: Sendable {
     }
 
     /// Writes the queued transactions as one batch. The caller has the lock, which is released during the write.
-    private func flush(needsSync: Bool, _ written: () -> Void) {
+    private func flush(needsSync: Bool, _ written: (() -> Void)?) {
         guard let log = unsafe state.log else {
             return assertionFailure("A store without a log has failed or is closed, which a committing thread learns first.")
         }
@@ -270,10 +270,10 @@ final class CommitPipeline: Sendable {
             if !group.isEmpty {
                 var records: [TransactionRecord] = []
                 for commit in group { commit.addRecords(to: &records) }
-                mark = try log.append(records, beginsWriting: syncs)
+                mark = try log.append(records, beginsWriting: syncs && written != nil)
             }
             if syncs {
-                written()
+                written?()
                 _ = try log.sync()
             }
         } catch { failure = error }

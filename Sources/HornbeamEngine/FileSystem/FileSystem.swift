@@ -88,7 +88,7 @@ package protocol File: AnyObject, Sendable {
     /// Starts to send bytes that were just written to the device. Waits only while the device's queue is full. A later sync makes the
     /// bytes durable.
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
-    /// Tells the system that bytes will be read soon. It may read them ahead; the call does not wait for them.
+    /// Asks the system to read bytes ahead that will be read soon. Does not wait for them.
     func expectRead(at offset: UInt64, count: Int)
     func close() throws(EngineError)
 }

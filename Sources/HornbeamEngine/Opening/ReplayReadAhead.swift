@@ -1,8 +1,8 @@
 // Reads the pages ahead that a replay changes. Otherwise the replay would wait for the disk at each of them, since the changes of a log lie on
 // leaves anywhere in the store.
 //
-// A thread reads the log before the replay does, finds the leaf of each change in the version before the replay, and tells the system that it will be
-// read. It keeps a limited number of leaves ahead. It changes nothing, so an error only ends it; the replay meets the error too and reports it.
+// A thread reads the log before the replay does, finds the leaf of each change in the version before the replay, and asks the system to read
+// it. It keeps a limited number of leaves ahead. It changes nothing, so an error only ends it; the replay meets the error too and reports it.
 
 import HornbeamThreads
 

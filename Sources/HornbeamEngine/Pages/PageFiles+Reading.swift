@@ -22,7 +22,7 @@ extension PageFiles {
         }
     }
 
-    /// Tells the system that a page will be read soon.
+    /// Asks the system to read a page ahead.
     func expect(_ reference: PageReference) {
         guard !reference.isEmpty, reference.address >> 63 == 0, let entry = try? handle(reference.file) else { return }
         entry.file.expectRead(at: reference.offset, count: reference.recordBytes)

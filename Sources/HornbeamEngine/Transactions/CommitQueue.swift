@@ -182,16 +182,16 @@ package final class CommitQueue: Sendable {
     /// answered by `previous` while the device writes that group.
     /// - Parameter leader: The member that this thread executes; nil if this thread commits the group for others.
     private func commit(
-        _ group: CommitGroup, leader: QueuedWork?, after previous: @escaping () -> Void = {}, inARow: Int = 1
+        _ group: CommitGroup, leader: QueuedWork?, after previous: (() -> Void)? = nil, inARow: Int = 1
     ) -> QueuedWork.Outcome {
-        var previous: (() -> Void)? = previous
+        var previous = previous
         func answerPrevious() { previous.take()?() }
         let steps = CommitSteps(
             executed: {
                 group.isLed = false
                 self.stepDown()
             },
-            written: answerPrevious,
+            written: previous == nil ? nil : answerPrevious,
             logged: { isDurable in
                 group.isInLog = false
                 answerPrevious()

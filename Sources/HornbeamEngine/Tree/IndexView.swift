@@ -46,7 +46,7 @@ package struct IndexView: Sendable {
         return try whole.withBorrowedBytes(body)
     }
 
-    /// Tells the system that the leaf of a key will be read soon.
+    /// Asks the system to read the leaf of a key ahead.
     func expect(_ key: Bytes) throws(EngineError) { try root.expectLeaf { $0.childIndex(for: key) } }
 
     /// The value of a key; nil if the index lacks the key.

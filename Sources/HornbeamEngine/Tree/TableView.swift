@@ -69,7 +69,7 @@ package struct TableView: Sendable {
         try readRow(key, at: &location) { _ in }
     }
 
-    /// Tells the system that the leaf of a key will be read soon.
+    /// Asks the system to read the leaf of a key ahead.
     func expect(_ key: UInt64) throws(EngineError) { try root.expectLeaf { $0.childIndex(forHead: key) } }
 
     package func contains(_ key: UInt64) throws(EngineError) -> Bool {

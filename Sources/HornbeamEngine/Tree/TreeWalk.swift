@@ -29,7 +29,7 @@ extension FramePool {
         return frame
     }
 
-    /// Tells the system that a child will be read soon, unless it is in memory.
+    /// Asks the system to read a child ahead, unless it is in memory.
     func expectChild(_ node: SlottedNode, _ i: Int) {
         guard childInMemory(node, i) == nil else { return }
         let link = node.child(i)
@@ -145,7 +145,7 @@ extension FramePool {
         }
     }
 
-    /// Tells the system that the leaf at the end of a descent will be read soon. Reads the inner nodes.
+    /// Asks the system to read the leaf at the end of a descent ahead. Reads the inner nodes.
     func expectLeaf(_ choose: (SlottedNode) -> Int) throws(EngineError) {
         guard !reference.isEmpty else { return }
         try reading { () throws(EngineError) in

@@ -18,22 +18,22 @@ final class InterruptedDisk: FileSystem {
     private let whenWritingBegins: @Sendable () -> Void
     private let whenReadIsExpected: @Sendable () -> Void
 
-    /// Runs a closure each time the device is asked to start writing, and one each time it is told what will be read.
-    init(
-        _ inner: any FileSystem, whenWritingBegins: @escaping @Sendable () -> Void = {},
-        whenReadIsExpected: @escaping @Sendable () -> Void = {}
-    ) {
+    /// Runs a closure each time the device is asked to start writing.
+    init(_ inner: any FileSystem, whenWritingBegins: @escaping @Sendable () -> Void) {
         self.inner = inner
         self.whenWritingBegins = whenWritingBegins
-        self.whenReadIsExpected = whenReadIsExpected
+        whenReadIsExpected = {}
         state = Guarded(State(at: .max, times: 0, work: nil))
     }
 
-    /// Does the work before the call of that number, counted from zero, and so many that follow.
-    init(_ inner: any FileSystem, at call: Int, times: Int = 1, _ work: @escaping @Sendable () -> Void) {
+    /// Does the work before the call of that number, counted from zero, and so many that follow. Runs a closure each time a read is expected.
+    init(
+        _ inner: any FileSystem, at call: Int, times: Int = 1, whenReadIsExpected: @escaping @Sendable () -> Void = {},
+        _ work: @escaping @Sendable () -> Void
+    ) {
         self.inner = inner
         whenWritingBegins = {}
-        whenReadIsExpected = {}
+        self.whenReadIsExpected = whenReadIsExpected
         state = Guarded(State(at: call, times: times, work: work))
     }
 

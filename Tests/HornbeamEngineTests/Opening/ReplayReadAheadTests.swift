@@ -1,3 +1,4 @@
+import Glibc
 import HornbeamThreads
 import Testing
 
@@ -67,27 +68,38 @@ import Testing
         return lines
     }
 
+    /// A disk whose reads take so long that the replay does not end before the thread has started.
+    private static func slowDisk(_ disk: SimulatedDisk, _ requests: Requests) -> InterruptedDisk {
+        InterruptedDisk(disk, at: 0, times: .max, whenReadIsExpected: { requests.add() }) { usleep(100) }
+    }
+
+    private final class Requests: Sendable {
+        private let number = Guarded(0)
+        var count: Int { number.withLock { $0 } }
+        func add() { number.withLock { $0 += 1 } }
+    }
+
     @Test(arguments: 0..<4 as Range<UInt64>) func theStateIsThatOfAReplayWithoutReadAhead(seed: UInt64) throws {
         let disk = try Self.disk(seed, transactions: 120)
         let expected = try Self.content(try TestStore(fileSystem: disk.copy()).engine)
-        let requests = Guarded(0)
-        let noting = InterruptedDisk(disk.copy(), whenReadIsExpected: { requests.withLock { $0 += 1 } })
+        let requests = Requests()
+        let noting = Self.slowDisk(disk.copy(), requests)
         let store = try TestStore(fileSystem: noting) { $0.usesBackgroundThread = true }
         #expect(try Self.content(store.engine) == expected, "seed \(seed)")
-        #expect(requests.withLock(\.self) > 50, "seed \(seed)")
+        #expect(requests.count > 50, "seed \(seed)")
         #expect(try store.engine.check().problems == [])
         try store.engine.close()
     }
 
     @Test func aShortLogAndASystemWithoutFreeThreadsReadNothingAhead() throws {
         for (transactions, mayStart) in [(3, true), (120, false)] {
-            let requests = Guarded(0)
-            let noting = InterruptedDisk(try Self.disk(9, transactions: transactions), whenReadIsExpected: { requests.withLock { $0 += 1 } })
+            let requests = Requests()
+            let noting = Self.slowDisk(try Self.disk(9, transactions: transactions), requests)
             let store = try TestStore(fileSystem: noting) { options in
                 options.usesBackgroundThread = true
                 options.mayStartThread = { mayStart }
             }
-            #expect(requests.withLock(\.self) == 0)
+            #expect(requests.count == 0)
             try store.engine.close()
         }
     }
