@@ -12,6 +12,9 @@ extension GraphCatalogue {
                     .grouped(by: "package.section"))
         case .sectionsWithTarget:
             UInt64(try context.count(FetchRequest<Section>().where("ANY packages.dependencies.target == 'zlib1g'")))
+        case .sectionsWithTargets:
+            UInt64(try context.count(FetchRequest<Section>().where(
+                ComputedColumns.targets.map { "ANY packages.dependencies.target == '\($0)'" }.joined(separator: " AND "))))
         case .nameLengths:
             try sum(of: FetchRequest<Package>().selecting("section", .expression("n", "length:(name)")).distinct())
         }
