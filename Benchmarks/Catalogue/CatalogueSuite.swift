@@ -143,6 +143,7 @@ enum ComputedColumns: String, CaseIterable {
     case sectionsWithTarget = "C5"
     case nameLengths = "C6"
     case sectionsWithTargets = "C7"
+    case largestSections = "C8"
 
     var title: String {
         switch self {
@@ -153,6 +154,7 @@ enum ComputedColumns: String, CaseIterable {
         case .sectionsWithTarget: "sections with a package that depends on “zlib1g”"
         case .nameLengths: "different pairs of the name's length and the section"
         case .sectionsWithTargets: "sections with packages that depend on each of four names"
+        case .largestSections: "20 sections with the largest sums of their packages' sizes"
         }
     }
 }

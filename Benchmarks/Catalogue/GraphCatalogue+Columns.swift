@@ -15,6 +15,10 @@ extension GraphCatalogue {
         case .sectionsWithTargets:
             UInt64(try context.count(FetchRequest<Section>().where(
                 ComputedColumns.targets.map { "ANY packages.dependencies.target == '\($0)'" }.joined(separator: " AND "))))
+        case .largestSections:
+            try sum(
+                of: FetchRequest<Section>().selecting("name", .expression("n", "packages.@sum.installedSize"))
+                    .sorted(by: "n", ascending: false).limit(20))
         case .nameLengths:
             try sum(of: FetchRequest<Package>().selecting("section", .expression("n", "length:(name)")).distinct())
         }
