@@ -15,12 +15,18 @@ import Testing
         return stack
     }
 
+    /// Reads the values first, since those of existing objects are read through them.
     private func expectValues(of found: FetchedObjects<Employee>, _ title: Comment) {
+        let salaries = found.map(\.salary)
+        let names = found.map(Employee.name)
+        let dates = found.map(\.hired)
+        let flags = found.map(\.isActive)
         let objects = Array(found)
-        #expect(found.map(\.salary) == objects.map { $0.salary }, title)
-        #expect(found.map(Employee.name) == objects.map { $0.name }, title)
-        #expect(found.map(\.hired) == objects.map { $0.hired }, title)
-        #expect(found.map(\.isActive) == objects.map { $0.isActive }, title)
+        #expect(salaries == objects.map { $0.salary }, title)
+        #expect(names == objects.map { $0.name }, title)
+        #expect(dates == objects.map { $0.hired }, title)
+        #expect(flags == objects.map { $0.isActive }, title)
+        #expect(found.map(\.salary) == salaries, title)
     }
 
     /// Also more results than are read at once.
