@@ -99,8 +99,8 @@ struct AccessPlanner {
 
     /// A walk in index order ends after the last needed result.
     private func orderedCost(_ choice: AccessChoice, _ wanted: Int, _ filters: [Filter?]) throws(EngineError) -> Int {
-        // Entries that the offset skips are counted, not walked.
-        guard needsRows(choice) else { return (wanted - window.offset) * Self.entryCost }
+        // Entries that the offset skips are counted, not walked. A limit can be far above the number of entries.
+        guard needsRows(choice) else { return min(wanted - window.offset, choice.entries) * Self.entryCost }
         let passing = try Selectivity(snapshot, tables).estimate(filters)
         let visited = min(Double(choice.entries), Double(wanted) / max(passing, 1e-6))
         return Int(visited) * (Self.entryCost + Self.singleRowCost)

@@ -110,6 +110,18 @@ struct PlanTests {
                 """)
     }
 
+    @Test("FET-4: the largest limits do not overflow the cost of a walk in index order", arguments: [Int.max, Int.max - 1, Int.max / 4])
+    func largestLimits(limit: Int) throws {
+        var request = FetchDescription(entityName: "Publication")
+        request.sortDescriptors = [.descending("year")]
+        let all = try library.store.snapshot().fetch(request).references
+        request.fetchLimit = limit
+        for offset in [0, 3, 500] {
+            request.fetchOffset = offset
+            #expect(try library.store.snapshot().fetch(request).references == Array(all.dropFirst(offset)))
+        }
+    }
+
     @Test("a condition that most rows satisfy is scanned, cheap columns first, and the first few kept in a heap")
     func scanWithHeap() throws {
         #expect(
