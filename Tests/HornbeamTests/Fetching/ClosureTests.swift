@@ -115,6 +115,27 @@ import Testing
         }
     }
 
+    @Test("a relationship of the same name in a sibling entity is not followed", arguments: StoreKind.own)
+    func siblingWithSameName(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Node", abstract: true) { Attribute("name", .string, optional: true) }
+            Entity("Part", parent: "Node") { ToOne("next", to: "Node") }
+            Entity("End", parent: "Node") { ToOne("next", to: "Paper") }
+            Entity("Paper") { Attribute("name", .string, optional: true) }
+        }
+        let context = try Stack(kind, model).newContext()
+        let part = try context.insert(entityNamed: "Part")
+        let end = try context.insert(entityNamed: "End")
+        let paper = try context.insert(entityNamed: "Paper")
+        try part.setValue(end, forKey: "next")
+        try end.setValue(paper, forKey: "next")
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            let members = try context.closure(of: FetchRequest<ManagedObject>(entityName: "Part"), over: "next")
+            #expect(members.map(\.objectID) == [end.objectID])
+        }
+    }
+
     @Test("an impossible path, a negative depth and a bad condition are errors")
     func errors() throws {
         let context = try Company.stack(.inMemory).newContext()
