@@ -123,6 +123,7 @@ private struct ClosureChanges {
 
     mutating func reference(_ object: ManagedObject) -> ObjectReference {
         if object.objectID.isTemporaryID { temporaryIDs[object.registryKey] = object.objectID }
+        if object.isInserted || object.parentObject?.isInserted == true { overlay.new.insert(object.registryKey) }
         return object.reference
     }
 }

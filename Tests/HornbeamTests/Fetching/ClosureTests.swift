@@ -136,6 +136,26 @@ import Testing
         }
     }
 
+    @Test("MOC-17: a new object with a permanent ID is reached over a one-way relationship", arguments: [false, true])
+    func newObjectWithPermanentID(isChild: Bool) throws {
+        let model = try ManagedObjectModel {
+            Entity("Link") {
+                Attribute("name", .string, optional: true)
+                ToOne("next", to: "Link")
+            }
+        }
+        let context = try Stack(.inMemory, model).newContext()
+        let first = try context.insert(entityNamed: "Link")
+        try first.setValue("first", forKey: "name")
+        try context.save()
+        let second = try context.insert(entityNamed: "Link")
+        try context.obtainPermanentIDs(for: [second])
+        let linking = isChild ? context.newChildContext() : context
+        try linking.object(with: first.objectID).setValue(linking.object(with: second.objectID), forKey: "next")
+        let members = try linking.closure(of: FetchRequest<ManagedObject>(entityName: "Link").where("name == 'first'"), over: "next")
+        #expect(members.map(\.objectID) == [second.objectID])
+    }
+
     @Test("an impossible path, a negative depth and a bad condition are errors")
     func errors() throws {
         let context = try Company.stack(.inMemory).newContext()
