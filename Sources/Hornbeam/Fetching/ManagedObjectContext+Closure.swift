@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     ) throws -> [ClosureMember] {
         let fetch = try prepared(FetchRequest<Object>().untyped)
         let closure = try ClosureDescription(keyPath, from: fetch.entity, depth: depth, condition)
-        return try members(of: closure, from: objects.filter { !$0.isDeleted }.map(\.reference), includesChanges: true)
+        return try members(of: closure, from: objects.filter { !$0.isDeleted && !$0.isDetached }.map(\.reference), includesChanges: true)
     }
 
     private func members(

@@ -156,6 +156,18 @@ import Testing
         #expect(members.map(\.objectID) == [second.objectID])
     }
 
+    @Test("OBJ-19: detached objects lead to no others")
+    func detachedRoots() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let (first, second) = (context.employee("a"), context.employee("b"))
+        first.friends.insert(second)
+        try context.save()
+        #expect(try context.closure(of: [first], over: "friends").map(\.objectID) == [second.objectID])
+        context.reset()
+        #expect(first.friends.isEmpty)
+        #expect(try context.closure(of: [first], over: "friends").isEmpty)
+    }
+
     @Test("an impossible path, a negative depth and a bad condition are errors")
     func errors() throws {
         let context = try Company.stack(.inMemory).newContext()
