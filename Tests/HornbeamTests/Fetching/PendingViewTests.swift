@@ -136,6 +136,24 @@ import Testing
         #expect(try context.count(FetchRequest<Person>(predicate: Person.code == "c3")) == 0)
     }
 
+    @Test("FET-10: a URL relative to another one is found by its whole text, with few and with many pending changes", arguments: [1, 30])
+    func relativeURLs(count: Int) throws {
+        let stack = try Stack(.inMemory, ManagedObjectModel { Entity("Page") { Attribute("link", .uri, optional: true) } })
+        let context = stack.newContext()
+        let base = try #require(URL(string: "http://example.org/"))
+        for number in 0 ..< count {
+            let link = try #require(URL(string: "p\(number)", relativeTo: base))
+            try context.insert(entityNamed: "Page").setValue(link, forKey: "link")
+        }
+        let whole = try #require(URL(string: "http://example.org/p0"))
+        let request = try FetchRequest<ManagedObject>(entityName: "Page").where("link == %@", whole)
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            #expect(try context.count(request) == 1)
+            #expect(try context.fetch(request).count == 1)
+        }
+    }
+
     // MARK: Costs
 
     /// The time of a lookup with `count` changed objects, the least of three measurements.
