@@ -1,3 +1,4 @@
+import Foundation
 import HornbeamModel
 import Testing
 @testable import HornbeamStore
@@ -120,6 +121,19 @@ struct PlanTests {
             request.fetchOffset = offset
             #expect(try library.store.snapshot().fetch(request).references == Array(all.dropFirst(offset)))
         }
+    }
+
+    @Test("FET-3: decimals that equal the same double are sorted")
+    func decimalsEqualToDouble() throws {
+        var changes = ChangeSet()
+        let prices = try ["0.1", "0.10000000000000000000002", "0.10000000000000000000001"].map { try #require(Decimal(string: $0)) }
+        let books = try prices.enumerated().map { number, price in
+            try library.add("Book", ["title": "t", "isbn": .string("new \(number)"), "price": .decimal(price)], to: &changes)
+        }
+        _ = try library.store.save(changes)
+        var request = FetchDescription(entityName: "Book", predicate: try FetchPredicate(format: "price == %@", 0.1))
+        request.sortDescriptors = [.ascending("price")]
+        #expect(try library.store.snapshot().fetch(request).references == [books[0], books[2], books[1]])
     }
 
     @Test("a condition that most rows satisfy is scanned, cheap columns first, and the first few kept in a heap")
