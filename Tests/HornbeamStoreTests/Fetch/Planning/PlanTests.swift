@@ -123,6 +123,19 @@ struct PlanTests {
         }
     }
 
+    @Test("an error of the evaluator is reported, whatever the order and the limit are", arguments: [0, 3])
+    func evaluatorErrorInOrderedFetch(limit: Int) throws {
+        var request = FetchDescription(entityName: "Publication", predicate: try FetchPredicate(format: "title == $missing"))
+        request.sortDescriptors = [.ascending("year")]
+        request.fetchLimit = limit
+        do {
+            _ = try library.store.snapshot().fetch(request)
+            Issue.record("nothing was thrown")
+        } catch let error as HornbeamError {
+            #expect(error.code == .predicateEvaluation)
+        }
+    }
+
     @Test("FET-3: decimals that equal the same double are sorted")
     func decimalsEqualToDouble() throws {
         var changes = ChangeSet()
