@@ -99,7 +99,6 @@ public final class BatchRow {
         guard isDirect else { return values[property.index] = value }
         switch value {
         case .int(let number): try writer.set(property, number)
-        case .double(let number): try writer.set(property, number)
         case .string(let text): try writer.set(property, text)
         default: try writer.set(property, value)
         }

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     ) throws -> [ClosureMember] {
         let fetch = try prepared(FetchRequest<Object>().untyped)
         let closure = try ClosureDescription(keyPath, from: fetch.entity, depth: depth, condition)
-        return try members(of: closure, from: objects.filter { !$0.isDeleted }.map(\.reference), includesChanges: true)
+        return try members(of: closure, from: objects.filter { !$0.isDeleted && !$0.isDetached }.map(\.reference), includesChanges: true)
     }
 
     private func members(
@@ -123,6 +123,7 @@ private struct ClosureChanges {
 
     mutating func reference(_ object: ManagedObject) -> ObjectReference {
         if object.objectID.isTemporaryID { temporaryIDs[object.registryKey] = object.objectID }
+        if object.isInserted || object.parentObject?.isInserted == true { overlay.new.insert(object.registryKey) }
         return object.reference
     }
 }

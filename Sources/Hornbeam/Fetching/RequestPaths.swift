@@ -8,21 +8,23 @@ struct RequestPaths {
     private(set) var properties: Set<PropertyDescription> = []
     /// The entities of the objects that the request reads through relationships.
     private(set) var destinations: Set<EntityDescription> = []
+    /// True if a path begins at another expression than the fetched object, such as a variable or an element of a collection.
+    private var hasOtherRoots = false
 
     init(_ request: FetchDescription, _ entity: EntityDescription) {
         for sort in request.sortDescriptors {
             follow(sort.keyPath.split(separator: ".").map(String.init), from: entity)
         }
-        request.predicate?.node.forEachExpression { visit($0, entity) }
         if request.resultType == .dictionaries, request.propertiesToFetch.isEmpty { own = nil }
         for path in request.propertiesToGroupBy { follow(path.split(separator: ".").map(String.init), from: entity) }
-        for column in request.propertiesToFetch {
-            switch column {
-            case .property(let path): follow(path.split(separator: ".").map(String.init), from: entity)
-            case .expression(_, let expression, _): expression.node.forEachExpression { visit($0, entity) }
-            }
-        }
-        request.havingPredicate?.node.forEachExpression { visit($0, entity) }
+        for case .property(let path) in request.propertiesToFetch { follow(path.split(separator: ".").map(String.init), from: entity) }
+        // A path from another expression can begin at each destination, and an expression is visited before its parts. So the visit is repeated until
+        // it finds no further destination.
+        var count: Int
+        repeat {
+            count = destinations.count
+            visitExpressions(of: request, entity)
+        } while hasOtherRoots && destinations.count > count
         if [request.predicate, request.havingPredicate].contains(where: { $0?.node.hasBlocks == true }) {
             followEverything(in: entity.managedObjectModel)
         }
@@ -42,6 +44,12 @@ struct RequestPaths {
         return properties.contains { record.changed.contains($0.index) && object.entity.isKind(of: $0.entity) }
     }
 
+    private mutating func visitExpressions(of request: FetchDescription, _ entity: EntityDescription) {
+        request.predicate?.node.forEachExpression { visit($0, entity) }
+        for case .expression(_, let expression, _) in request.propertiesToFetch { expression.node.forEachExpression { visit($0, entity) } }
+        request.havingPredicate?.node.forEachExpression { visit($0, entity) }
+    }
+
     private mutating func visit(_ expression: FetchExpression.Node, _ entity: EntityDescription) {
         switch expression {
         case .keyPath(let root, let steps):
@@ -51,6 +59,7 @@ struct RequestPaths {
             if root == .evaluatedObject {
                 follow(names, from: entity)
             } else {
+                hasOtherRoots = true
                 for start in Array(destinations) { follow(names, from: start, isOther: true) }
             }
         case .block, .fetch: followEverything(in: entity.managedObjectModel)

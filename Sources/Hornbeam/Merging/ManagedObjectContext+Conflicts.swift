@@ -50,7 +50,10 @@ extension ManagedObjectContext {
             merges: conflicts.versions.compactMap { conflict in registry[conflict.reference.key]?.mergeConflict(conflict) },
             constraints: conflicts.uniques.map { constraintConflict($0, $0.objects.compactMap { draft.object(withKey: $0.key) }) })
         error.underlyingError = refused
-        let isNew = refused.constraints.contains { !$0.objectIDs.isEmpty && $0.objectIDs.allSatisfy(\.isTemporaryID) }
+        let isNew = conflicts.uniques.contains { conflict in
+            let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
+            return !rivals.isEmpty && rivals.allSatisfy(\.objectID.isTemporaryID) && canBecomeOne(rivals, conflict)
+        }
         if !refused.merges.isEmpty {
             error.message += " " + Self.adviceForConflicts
         } else if isNew {

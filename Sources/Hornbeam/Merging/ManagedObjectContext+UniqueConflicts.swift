@@ -7,28 +7,46 @@ internal import HornbeamStore
 // policies by which the object in memory wins, it has the values of the new object; under the other policies, the stored values. If several new
 // objects of one save conflict, the first survives; under the first two policies, it gets the values and relationships of the later ones.
 // Relationships to a removed object then refer to the survivor. An upserted object is merged into the stored one under every policy,
-// and changes only the properties that were set on it.
+// and changes only the properties that were set on it. The survivor is of the entity of the removed object or of a subentity: another one lacks
+// properties, and the relationships to the removed object may not lead to it. Without such a survivor, no policy resolves the conflict.
 
 extension ManagedObjectContext {
     /// Resolves a conflict. Returns false if the policy cannot resolve it.
     func resolve(_ conflict: UniqueConflict, _ draft: ChangeSetBuilder) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
+        guard canBecomeOne(rivals, conflict) else { return false }
         let newcomers = rivals.filter(\.isInserted)
         let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { tracker.upserted.contains(ObjectIdentifier($0)) }
         let resolution = isUpsert ? .new : try resolution(of: conflict, rivals)
         guard let resolution else { return false }
         if let existing = conflict.existing {
             guard newcomers.count == rivals.count, !rivals.isEmpty else { return false }
+            var survivor: ManagedObject?
+            if newcomers.contains(where: { $0.entity.index != existing.entityIndex }) {
+                // No object changes its class, so the object of the row must be registered.
+                survivor = try? existingObject(with: objectID(existing))
+                guard survivor != nil else { return false }
+            }
             for newcomer in newcomers {
                 merge(newcomer, into: existing, conflict, try propertiesTaken(from: newcomer, by: resolution))
             }
+            withExtendedLifetime(survivor) {}
             return true
         }
-        guard let survivor = rivals.first(where: { !$0.isInserted }) ?? rivals.first else { return false }
+        let candidates = rivals.contains { !$0.isInserted } ? rivals.filter { !$0.isInserted } : rivals
+        guard let survivor = candidates.first(where: { candidate in rivals.allSatisfy { candidate.entity.isKind(of: $0.entity) } })
+        else { return false }
         let losers = rivals.filter { $0 !== survivor }
         guard !losers.isEmpty, losers.allSatisfy(\.isInserted) else { return false }
         for loser in losers { fold(loser, into: survivor, taking: try propertiesTaken(from: loser, by: resolution)) }
         return true
+    }
+
+    /// True if one of the objects of a conflict is of an entity that all others can become: their own or a subentity of it.
+    func canBecomeOne(_ rivals: [ManagedObject], _ conflict: UniqueConflict) -> Bool {
+        let stored = conflict.existing.map { persistentStoreCoordinator.managedObjectModel.entities[Int($0.entityIndex)] }
+        let entities = stored.map { [$0] } ?? rivals.map { $0.entity }
+        return entities.contains { entity in rivals.allSatisfy { entity.isKind(of: $0.entity) } }
     }
 
     /// Determines whose values the surviving object gets; nil if the policy refuses the save.

@@ -14,7 +14,8 @@ extension PredicateSubject where Self: ManagedObject {
 extension ManagedObjectContext {
     /// The rows of a selection, including this context's unsaved changes. Creates no objects (FET-12 to FET-16).
     ///
-    /// - Throws: The errors of `fetch` for objects; `predicateInvalid` for a column with several values in a group.
+    /// - Throws: The errors of `fetch` for objects; `predicateInvalid` for a column with several values in a group; `typeMismatch` for a value that the type
+    ///   of its column cannot hold.
     public func fetch<Object: ManagedObject, each Column: AttributeValue>(
         _ selection: FetchSelection<Object, repeat each Column>
     ) throws -> [(repeat each Column)] {

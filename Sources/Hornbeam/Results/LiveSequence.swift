@@ -62,7 +62,7 @@ extension ManagedObjectContext {
                 let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
                 if dependencies == nil { dependencies = ResultDependencies(try context.validated(selection.untyped), sectionKeyPath: nil) }
                 defer { lastRows = rows }
-                return rows == lastRows ? nil : rows.map { selection.row($0) }
+                return try rows == lastRows ? nil : rows.map { try selection.row($0) }
             }
         })
     }

@@ -4,7 +4,8 @@
 /// let rows = try context.fetch(Book.select(\.author.name, \.count, \.year.max).grouped(by: \.author.name).having { $0.count > 3 })
 /// for (author, count, last) in rows { … }
 /// ```
-/// Makes no objects. A missing value in a non-optional column becomes the type's unset value: zero or the empty text.
+/// Makes no objects. A missing value in a non-optional column becomes the type's unset value: zero or the empty text. A value that the type of its column
+/// cannot hold, such as a sum of small integers, is an error of the fetch.
 public struct FetchSelection<Object: PredicateSubject, each Column: AttributeValue>: Sendable {
     /// The settings without the types of the columns.
     public var untyped: FetchDescription
@@ -65,9 +66,11 @@ extension FetchSelection {
     public func offset(_ count: Int) -> Self { changing { $0.fetchOffset = count } }
 
     /// The tuple of one dictionary of the untyped request.
-    package func row(_ values: [String: PropertyValue]) -> (repeat each Column) {
+    ///
+    /// - Throws: `typeMismatch` for a value that the type of its column cannot hold.
+    package func row(_ values: [String: PropertyValue]) throws -> (repeat each Column) {
         var names = names.makeIterator()
-        return (repeat (each Column).read(values, names.next()))
+        return (repeat try (each Column).read(values, names.next()))
     }
 
     private func changing(_ change: (inout FetchDescription) -> Void) -> Self {
@@ -99,7 +102,7 @@ public struct FetchGroup<Object: PredicateSubject> {
 // MARK: Totals over the objects of a group
 
 extension FetchPath where Value: AttributeValue {
-    /// The sum over the objects of a group; 0 when no object has a value.
+    /// The sum over the objects of a group; 0 when no object has a value. A sum that the type of the property cannot hold is an error of the fetch.
     public var sum: FetchPath { FetchPath(.function(.sum, [operand.node])) }
 
     /// The number of different values over the objects of a group; nil is not counted.
@@ -137,7 +140,13 @@ extension FetchColumn {
 
 extension AttributeValue {
     /// The value of a column, as a getter of the object would return it: a missing value becomes the unset value.
-    fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) -> Self {
-        name.flatMap { values[$0] }.flatMap(Self.init(propertyValue:)) ?? unsetValue
+    fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) throws -> Self {
+        let value = name.flatMap { values[$0] } ?? .null
+        if let decoded = Self(propertyValue: value) { return decoded }
+        guard !value.isNull else { return unsetValue }
+        throw HornbeamError(
+            .typeMismatch,
+            "The column “\(name ?? "")” has a value that \(Self.self) cannot hold. Fetch dictionaries with selecting(_:), which hold every value.",
+            key: name, value: value)
     }
 }

@@ -64,19 +64,22 @@ struct BatchUpdateExecution {
         outcome.count = found.reduce(0) { $0 + $1.rows.count }
         let needsObjects = update.collectsObjects || !base.schema.derivations.isEmpty
         if needsObjects { outcome.objects = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }.sorted() }
+        var together = PendingRows(transaction, base.reader)
         for (table, rows) in found {
             if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
                 try patch(rows, table)
             } else {
-                try rewrite(rows.keys, table)
+                try rewrite(rows.keys, table, &together)
             }
         }
+        if !together.isEmpty { try together.write(&change) }
         try SaveExecution.updateDerivedValues(after: &change, written: outcome.objects, transaction, base.reader)
         return (change, outcome)
     }
 
     /// Updates given objects instead of those that the request finds.
     mutating func run(on objects: [ObjectReference]) throws {
+        var together = PendingRows(transaction, base.reader)
         for (index, part) in Dictionary(grouping: objects, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
             let table = base.schema.table(at: index)
             let keys = part.map(\.key).sorted()
@@ -84,9 +87,10 @@ struct BatchUpdateExecution {
                 var writers = try columnWriters(table)
                 try patch(keys, table, &writers)
             } else {
-                try rewrite(keys, table)
+                try rewrite(keys, table, &together)
             }
         }
+        if !together.isEmpty { try together.write(&change) }
     }
 
     // MARK: Columns
@@ -149,14 +153,16 @@ struct BatchUpdateExecution {
 
     // MARK: Rows
 
-    private mutating func rewrite(_ keys: [UInt64], _ table: EntityTable) throws {
-        // A scan selects no rows in a table without matching ones.
-        guard !keys.isEmpty else { return }
+    /// - Parameter together: Receives the values of rows that are written together at the end: unique values, which can move between the tables of
+    ///   entities with one superentity, and both ends of one-to-one relationships.
+    private mutating func rewrite(_ keys: [UInt64], _ table: EntityTable, _ together: inout PendingRows) throws {
+        if update.assignments.contains(where: { table.isUnique($0.property) || $0.property.hasToOneInverse }) {
+            for key in keys { try assign(to: ObjectReference(entityIndex: table.index, key: key), &together) }
+            return
+        }
         var pending = PendingRows(transaction, base.reader)
-        let isTogether = update.assignments.contains { table.isUnique($0.property) || $0.property.hasToOneInverse }
-        let stride = isTogether ? keys.count : Self.stride
-        for start in Swift.stride(from: 0, to: keys.count, by: stride) {
-            for key in keys[start ..< min(start + stride, keys.count)] {
+        for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
+            for key in keys[start ..< min(start + Self.stride, keys.count)] {
                 try assign(to: ObjectReference(entityIndex: table.index, key: key), &pending)
             }
             try pending.write(&change)

@@ -26,21 +26,6 @@ extension BatchWriter {
         preconditionFailure("A number that does not fit its attribute is refused when it is coerced.")
     }
 
-    /// Sets a double or float attribute; a date attribute takes seconds since 2001.
-    package func set(_ property: PropertyDescription, _ value: Double) throws {
-        let column = unsafe table.cells[property.index]
-        let row = try row()
-        switch column.type {
-        case .double, .date:
-            row.set(column.position, value)
-            setKeyCell(property, value)
-        case .float:
-            row.set(column.position, Float(value))
-            setKeyCell(property, Float(value))
-        default: try set(property, PropertyValue.double(value))
-        }
-    }
-
     package func set(_ property: PropertyDescription, _ value: Bool) throws {
         let column = table.column(property)
         guard column.type == .bool else { return try set(property, PropertyValue.bool(value)) }
@@ -81,6 +66,7 @@ extension BatchWriter {
     package func setUnconverted(_ index: Int, _ value: PropertyValue) throws -> Bool {
         // `write` sets no null, because it expects an empty row.
         if value.isNull { return false }
+        if case .double(let number) = value, number == 0, number.sign == .minus { return false }
         if unsafe rowOfSession == nil { _ = try row() }
         guard let row = rowOfSession, unsafe row._withUnsafeGuaranteedRef({ unsafe table.cells[index].write(value, to: $0) }) else { return false }
         if keyCells[index].isNeeded { keyCells[index].set(value) }

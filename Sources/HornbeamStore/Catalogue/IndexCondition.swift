@@ -29,10 +29,12 @@ extension PredicateAnalysis.Conjunct {
             term.modifier == .direct, wanted.modifier == .direct
         else { return false }
         if wanted.comparator == .notEqual, wanted.value.isNull { return term.excludesNull }
+        // With other options, texts that equal the constant can differ for the other comparison.
+        let comparesAlike = term.options.isEmpty || term.options == wanted.options
         switch term.comparator {
-        case .equal where !term.value.isNull: return wanted.holds(forAllEqualTo: term.value)
+        case .equal where !term.value.isNull: return comparesAlike && wanted.holds(forAllEqualTo: term.value)
         case .in:
-            guard case .array(let values) = term.value, !values.isEmpty else { return false }
+            guard comparesAlike, case .array(let values) = term.value, !values.isEmpty else { return false }
             return values.allSatisfy { wanted.holds(forAllEqualTo: $0) }
         case .greaterThan, .greaterThanOrEqual:
             guard [.greaterThan, .greaterThanOrEqual].contains(wanted.comparator), term.options == wanted.options else { return false }

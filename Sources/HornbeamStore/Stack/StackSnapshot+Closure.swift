@@ -25,6 +25,8 @@ package struct ClosureOverlay {
     /// For each relationship of the path, the destinations of the objects whose destinations differ from the store, by key.
     package var destinations: [[UInt64: [ObjectReference]]]
     package var deleted: Set<UInt64> = []
+    /// The keys of new objects. They have no rows, also if their keys are permanent.
+    package var new: Set<UInt64> = []
     /// The keys of all objects that satisfy the condition; nil if the store can test it.
     package var passing: Set<UInt64>?
 
@@ -98,7 +100,7 @@ private struct ClosureWalk {
 
     private mutating func passing(_ objects: [ObjectReference]) throws -> [ObjectReference] {
         if let passing = overlay.passing { return objects.filter { passing.contains($0.key) } }
-        var passing = objects.filter(\.isTemporary)
+        var passing = objects.filter { !hasRow($0) }
         for (slot, stored) in bySlot(objects) {
             let walk = try walk(slot)
             guard walk.mustTest(after: closure.path[closure.path.count - 1]) else {
@@ -119,9 +121,12 @@ private struct ClosureWalk {
         return walk
     }
 
+    /// False for a new object.
+    private func hasRow(_ object: ObjectReference) -> Bool { !object.isTemporary && (overlay.new.isEmpty || !overlay.new.contains(object.key)) }
+
     /// The stored objects of each store, with local keys.
     private func bySlot(_ objects: [ObjectReference]) -> [StoreSlot: [ObjectReference]] {
-        let stored = objects.contains(where: \.isTemporary) ? objects.filter { !$0.isTemporary } : objects
+        let stored = objects.allSatisfy(hasRow) ? objects : objects.filter(hasRow)
         if stored.isEmpty { return [:] }
         if snapshot.only != nil { return [.first: stored] }
         return Dictionary(grouping: stored, by: \.slot).mapValues { $0.map(\.local) }
@@ -129,6 +134,6 @@ private struct ClosureWalk {
 }
 
 extension ObjectReference {
-    /// True for an object that was never saved.
+    /// True for the key of a temporary ID.
     fileprivate var isTemporary: Bool { key >> 63 == 1 }
 }

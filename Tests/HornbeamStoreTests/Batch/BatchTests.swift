@@ -67,7 +67,6 @@ struct BatchTests {
     private func set(_ value: PropertyValue, _ property: PropertyDescription, _ writer: BatchWriter) throws {
         switch value {
         case .int(let number): try writer.set(property, number)
-        case .double(let number): try writer.set(property, number)
         case .bool(let flag): try writer.set(property, flag)
         case .string(let text): try writer.set(property, text)
         default: try writer.set(property, value)

@@ -78,6 +78,18 @@ private let indexes = [
         #expect(plans.contains { $0.contains("Place(extent) where extent > 10") } == isUsed, "\(plans)")
     }
 
+    @Test("MOD-9: equality without case or marks does not imply the exact predicate of a partial index", arguments: ["name ==[c] 'A'", "name ==[cd] 'A'"])
+    func partialWithTextOptions(format: String) throws {
+        let library = try Library(model: indexedModel([FetchIndexDescription("capital", ["extent"], where: "name == 'A'")]))
+        var changes = ChangeSet()
+        for number in 0 ..< 400 {
+            _ = try library.add("Place", ["name": .string(number % 2 == 0 ? "A" : "a"), "extent": .int(Int64(number))], to: &changes)
+        }
+        _ = try library.store.save(changes)
+        #expect(try library.store.snapshot().fetch(request("\(format) AND extent < 4")).references.count == 4)
+        #expect(try library.store.snapshot().fetch(request("name == 'A' AND extent < 4")).references.count == 2)
+    }
+
     @Test("MOD-9: several conditions of a partial index must all be implied")
     func partialWithSeveralConditions() throws {
         try fill(2000)

@@ -118,6 +118,22 @@ struct BatchUpdateTests {
         #expect(try context.books().map(\.isbn) == ["1", "2", "3"])
     }
 
+    @Test("BAT-2: unique values may be exchanged between entities with one superentity", arguments: StoreKind.own)
+    func uniqueValuesOfSubentities(kind: StoreKind) throws {
+        let stack = try Catalogue.stack(kind)
+        let context = stack.newContext()
+        context.book("1")
+        try context.insert(entityNamed: "Comic").setValue(.string("2"), forKey: "isbn")
+        try context.save()
+        var request = BatchUpdateRequest(Book.self)
+        request.set(Book.isbn, to: try FetchExpression(format: "TERNARY(isbn == '1', '2', '1')"))
+        request.resultType = .count
+        #expect(try context.execute(request).count == 2)
+        #expect(try context.books().map { [$0.entity.name, $0.isbn] } == [["Comic", "1"], ["Book", "2"]])
+        let report = try stack.container.openStore().check()
+        #expect(report.isSound, "\(report)")
+    }
+
     @Test("BAT-2: an update of unique values or of partners that finds no object changes nothing", arguments: StoreKind.allCases)
     func updatesWithoutObjects(kind: StoreKind) throws {
         let context = try Catalogue.stack(kind).newContext()

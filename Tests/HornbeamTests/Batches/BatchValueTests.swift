@@ -101,6 +101,32 @@ struct BatchValueTests {
         #expect(try context.execute(update).count == 3)
     }
 
+    @Test("BAT-1: numbers are converted and refused as in a save", arguments: StoreKind.allCases, rules)
+    func numbersAreConverted(kind: StoreKind, rule: BatchInsertRequest.ConflictRule) throws {
+        let model = try ManagedObjectModel {
+            Entity("Reading") {
+                Attribute("time", .date, optional: true)
+                Attribute("ratio", .float, optional: true)
+                Attribute("height", .double, optional: true)
+            }
+        }
+        let context = try Stack(kind, model).newContext()
+        let refused: [(String, PropertyValue, HornbeamError.Code)] = [
+            ("time", .double(5), .typeMismatch), ("ratio", .double(1e300), .numberTooLarge), ("ratio", .double(-1e300), .numberTooSmall),
+        ]
+        for (name, value, code) in refused {
+            var request = BatchInsertRequest(entityName: "Reading", objects: [[name: value]])
+            request.onConflict = rule
+            #expect(hornbeamError { try context.execute(request) }?.code == code, "\(name)")
+        }
+        var request = BatchInsertRequest(entityName: "Reading", objects: [["ratio": .double(-0.0), "height": .double(-0.0)]])
+        request.onConflict = rule
+        try context.execute(request)
+        let readings = try context.fetch(FetchRequest<ManagedObject>(entityName: "Reading"))
+        #expect(try readings.map { try $0.value(forKey: "ratio").doubleValue?.sign } == [.plus])
+        #expect(try readings.map { try $0.value(forKey: "height").doubleValue?.sign } == [.plus])
+    }
+
     @Test("MOD-8: a duplicate unique value is reported with its row, its key, the value and the object that has it", arguments: StoreKind.allCases)
     func takenValueIsNamed(kind: StoreKind) throws {
         let (context, owner) = try context(kind)

@@ -40,7 +40,7 @@ struct PlainRowTests {
         let items = try context.fetch(FetchRequest<Item>().sorted(by: "rank"))
         #expect(items.map(\.rank) == [1, 2, 3])
         #expect(items.map(\.note) == [long, nil, "short"])
-        #expect(items.allSatisfy { $0.weight == 0 })
+        #expect(items.allSatisfy { $0.weight == 0 && $0.weight?.sign == .plus })
         #expect(try context.fetch(FetchRequest<Item>().where("note == nil")).map(\.rank) == [2])
         #expect(try context.fetch(FetchRequest<Item>().where("note == 'short'")).map(\.rank) == [3])
         let report = try stack.container.openStore().check()

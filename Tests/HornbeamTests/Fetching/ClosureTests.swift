@@ -115,6 +115,59 @@ import Testing
         }
     }
 
+    @Test("a relationship of the same name in a sibling entity is not followed", arguments: StoreKind.own)
+    func siblingWithSameName(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Node", abstract: true) { Attribute("name", .string, optional: true) }
+            Entity("Part", parent: "Node") { ToOne("next", to: "Node") }
+            Entity("End", parent: "Node") { ToOne("next", to: "Paper") }
+            Entity("Paper") { Attribute("name", .string, optional: true) }
+        }
+        let context = try Stack(kind, model).newContext()
+        let part = try context.insert(entityNamed: "Part")
+        let end = try context.insert(entityNamed: "End")
+        let paper = try context.insert(entityNamed: "Paper")
+        try part.setValue(end, forKey: "next")
+        try end.setValue(paper, forKey: "next")
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            let members = try context.closure(of: FetchRequest<ManagedObject>(entityName: "Part"), over: "next")
+            #expect(members.map(\.objectID) == [end.objectID])
+        }
+    }
+
+    @Test("MOC-17: a new object with a permanent ID is reached over a one-way relationship", arguments: [false, true])
+    func newObjectWithPermanentID(isChild: Bool) throws {
+        let model = try ManagedObjectModel {
+            Entity("Link") {
+                Attribute("name", .string, optional: true)
+                ToOne("next", to: "Link")
+            }
+        }
+        let context = try Stack(.inMemory, model).newContext()
+        let first = try context.insert(entityNamed: "Link")
+        try first.setValue("first", forKey: "name")
+        try context.save()
+        let second = try context.insert(entityNamed: "Link")
+        try context.obtainPermanentIDs(for: [second])
+        let linking = isChild ? context.newChildContext() : context
+        try linking.object(with: first.objectID).setValue(linking.object(with: second.objectID), forKey: "next")
+        let members = try linking.closure(of: FetchRequest<ManagedObject>(entityName: "Link").where("name == 'first'"), over: "next")
+        #expect(members.map(\.objectID) == [second.objectID])
+    }
+
+    @Test("OBJ-19: detached objects lead to no others")
+    func detachedRoots() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let (first, second) = (context.employee("a"), context.employee("b"))
+        first.friends.insert(second)
+        try context.save()
+        #expect(try context.closure(of: [first], over: "friends").map(\.objectID) == [second.objectID])
+        context.reset()
+        #expect(first.friends.isEmpty)
+        #expect(try context.closure(of: [first], over: "friends").isEmpty)
+    }
+
     @Test("an impossible path, a negative depth and a bad condition are errors")
     func errors() throws {
         let context = try Company.stack(.inMemory).newContext()

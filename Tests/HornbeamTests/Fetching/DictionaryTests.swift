@@ -119,6 +119,20 @@ import Testing
         #expect(try context.fetch(counts).map { $0["heads"] } == [6, 4])
     }
 
+    @Test("FET-10, FET-16: an order by a computed column and then by other properties includes their unsaved changes", arguments: Setting.saved)
+    func orderByExpressionAndChangedProperties(setting: Setting) throws {
+        let (_, context) = try stack(setting)
+        let request = try FetchRequest<Employee>().selecting("name", .expression("size", "length:(name)")).sorted(by: "size")
+        let bySalary = request.sorted(by: "salary", ascending: false).limit(2)
+        #expect(try context.fetch(bySalary).map { $0["name"] } == ["e4", "e9"])
+        try context.fetch(FetchRequest<Employee>().where("name == 'e0'"))[0].salary = 900
+        #expect(try context.fetch(bySalary).map { $0["name"] } == ["e0", "e4"])
+        let byBudget = request.sorted(by: "department.budget", ascending: false).limit(2)
+        #expect(try context.fetch(byBudget).map { $0["name"] } == ["e1", "e2"])
+        try context.fetch(FetchRequest<Department>().where("name == 'Sales'"))[0].budget = 5
+        #expect(try context.fetch(byBudget).map { $0["name"] } == ["e2", "e6"])
+    }
+
     // MARK: Totals and groups
 
     @Test("FET-14: totals without groups are one dictionary, of nothing too", arguments: Setting.saved)

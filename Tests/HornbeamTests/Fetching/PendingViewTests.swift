@@ -136,6 +136,45 @@ import Testing
         #expect(try context.count(FetchRequest<Person>(predicate: Person.code == "c3")) == 0)
     }
 
+    @Test("FET-10: unsaved changes behind an element of a collection, and behind a SUBQUERY, are seen", arguments: StoreKind.own)
+    func changesBehindOtherExpressions(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let employee = context.employee("e", salary: 1)
+        employee.department = context.department("d")
+        let step = Step(context: context)
+        step.name = "old"
+        let project = context.project("p")
+        project.tasks.append(step)
+        try context.save()
+        let totals = try FetchRequest<Department>().where("SUBQUERY(employees, $e, $e.isActive == 1).@sum.salary == 10")
+        let firsts = try FetchRequest<Project>().where("tasks[FIRST].name == 'new'")
+        #expect(try context.count(totals) == 0)
+        #expect(try context.count(firsts) == 0)
+        employee.salary = 10
+        step.name = "new"
+        #expect(try context.count(totals) == 1)
+        #expect(try context.count(firsts) == 1)
+    }
+
+    @Test("FET-10: a URL relative to another one is found by its whole text, with few and with many pending changes", arguments: [1, 30])
+    func relativeURLs(count: Int) throws {
+        let stack = try Stack(.inMemory, ManagedObjectModel { Entity("Page") { Attribute("link", .uri, optional: true) } })
+        let context = stack.newContext()
+        let base = try #require(URL(string: "http://example.org/"))
+        for number in 0 ..< count {
+            let link = try #require(URL(string: "p\(number)", relativeTo: base))
+            try context.insert(entityNamed: "Page").setValue(link, forKey: "link")
+        }
+        let whole = try #require(URL(string: "http://example.org/p0"))
+        let request = try FetchRequest<ManagedObject>(entityName: "Page").where("link == %@", whole)
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            #expect(try context.count(request) == 1)
+            #expect(try context.fetch(request).count == 1)
+        }
+    }
+
     // MARK: Costs
 
     /// The time of a lookup with `count` changed objects, the least of three measurements.

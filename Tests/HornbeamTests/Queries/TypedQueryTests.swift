@@ -169,6 +169,28 @@ import Testing
         #expect(try context.fetch(selection.offset(1).limit(2)) == [300, 200])
     }
 
+    final class Sample: ManagedObject {
+        static let height = Attribute<Int16>("height", default: 0)
+
+        var height: Int16 { get { self[Self.height] } set { self[Self.height] = newValue } }
+    }
+
+    @Test("FET-12: a total that the type of its column cannot hold is an error, not zero", arguments: StoreKind.own)
+    func totalsBeyondTheirColumn(kind: StoreKind) throws {
+        let stack = try Stack(kind, ManagedObjectModel { Entity("Sample") { Sample.height } }, [Sample.self])
+        let context = stack.newContext()
+        for _ in 0 ..< 2 { Sample(context: context).height = 20_000 }
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            #expect(try context.fetch(Sample.select(\.height.max)) == [20_000])
+            let error = hornbeamError { _ = try context.fetch(Sample.select(\.height.sum)) }
+            #expect(error?.code == .typeMismatch)
+            #expect(error?.message.contains("Int16") == true)
+            let sums = try context.fetch(FetchRequest<Sample>().selecting(.sum(of: "height", as: "sum")))
+            #expect(sums == [["sum": .int(40_000)]])
+        }
+    }
+
     @Test(arguments: StoreKind.allCases) func totalsOverAllObjectsAreOneRow(kind: StoreKind) throws {
         let (_, context) = try stack(kind)
         let rows = try context.fetch(Employee.select(\.count, \.salary.average).where { $0.name == "nobody" })

@@ -3,7 +3,12 @@ extension DictionaryProgram {
     /// The fetch of the objects for the dictionaries. It has no order and window if they apply to the dictionaries.
     package func objects(of request: FetchDescription) -> FetchDescription {
         var objects = windowAppliesToDictionaries ? request.withoutWindow : request
-        if orderAppliesToDictionaries || isGrouped { objects.sortDescriptors = [] }
+        guard orderAppliesToDictionaries || isGrouped else { return objects }
+        if !isGrouped {
+            // Unsaved changes of other properties in the order affect the dictionaries like those of columns.
+            for sort in request.sortDescriptors where !names.contains(sort.keyPath) { objects.propertiesToFetch.append(.property(sort.keyPath)) }
+        }
+        objects.sortDescriptors = []
         return objects
     }
 

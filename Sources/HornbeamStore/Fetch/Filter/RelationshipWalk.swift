@@ -40,8 +40,11 @@ struct RelationshipWalk {
     private func forEachToOne(
         of owners: [ObjectReference], _ relationship: PropertyDescription, _ body: (ObjectReference) -> Void
     ) throws(EngineError) {
+        // Containers that share a store have equal models, but separate instances.
+        let declaring = context.schema.model.entities[relationship.entity.index]
         try forEachRow(owners) { (_, row, table) throws(EngineError) in
-            guard let property = table.entity.propertiesByName[relationship.name], let column = table.columns[property.index],
+            // A sibling of the entity can have another property with the same name or index.
+            guard table.entity.isKind(of: declaring), let column = table.columns[relationship.index],
                 let destination = column.reference(in: row, schema: context.schema)
             else { return }
             body(destination)

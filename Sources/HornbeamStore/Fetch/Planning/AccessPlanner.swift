@@ -99,8 +99,8 @@ struct AccessPlanner {
 
     /// A walk in index order ends after the last needed result.
     private func orderedCost(_ choice: AccessChoice, _ wanted: Int, _ filters: [Filter?]) throws(EngineError) -> Int {
-        // Entries that the offset skips are counted, not walked.
-        guard needsRows(choice) else { return (wanted - window.offset) * Self.entryCost }
+        // Entries that the offset skips are counted, not walked. A limit can be far above the number of entries.
+        guard needsRows(choice) else { return min(wanted - window.offset, choice.entries) * Self.entryCost }
         let passing = try Selectivity(snapshot, tables).estimate(filters)
         let visited = min(Double(choice.entries), Double(wanted) / max(passing, 1e-6))
         return Int(visited) * (Self.entryCost + Self.singleRowCost)
@@ -137,15 +137,20 @@ struct Selectivity {
             guard let filter = filters[Int(table.index)] else { continue }
             let view = snapshot.view(table)
             let context = FilterContext(snapshot)
-            for leaf in 0 ..< Self.leafCount {
-                guard let key = try view.key(at: view.count * (2 * leaf + 1) / (2 * Self.leafCount)) else { continue }
-                try view.forEachLeaf(from: key) { (leaf) throws(EngineError) -> Bool in
-                    var selection = Selection(all: leaf.count)
-                    try filter.narrow(&selection, leaf, table, context)
-                    rows += leaf.count
-                    passing += selection.selectedCount
-                    return false
+            do throws(EngineError) {
+                for leaf in 0 ..< Self.leafCount {
+                    guard let key = try view.key(at: view.count * (2 * leaf + 1) / (2 * Self.leafCount)) else { continue }
+                    try view.forEachLeaf(from: key) { (leaf) throws(EngineError) -> Bool in
+                        var selection = Selection(all: leaf.count)
+                        try filter.narrow(&selection, leaf, table, context)
+                        rows += leaf.count
+                        passing += selection.selectedCount
+                        return false
+                    }
                 }
+            } catch {
+                // An error of the evaluator is not reported here: it recurs when the rows are evaluated.
+                if context.failure == nil { throw error }
             }
         }
         return rows == 0 ? 1 : Double(passing) / Double(rows)

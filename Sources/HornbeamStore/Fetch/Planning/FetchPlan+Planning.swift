@@ -91,6 +91,8 @@ extension SortKey {
         conjuncts.contains { conjunct in
             guard case .term(let term) = conjunct, term.comparator == .equal, term.modifier == .direct, term.options.isEmpty
             else { return false }
+            // Several decimals equal the same nearest double.
+            if type == .decimal, case .double = term.value { return false }
             return term.names == path.map(\.name) && path[path.count - 1].isAttribute
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HornbeamModel
 import Testing
 @testable import HornbeamStore
@@ -108,6 +109,44 @@ struct PlanTests {
                   order by year from the index
                   take 3
                 """)
+    }
+
+    @Test("FET-4: the largest limits do not overflow the cost of a walk in index order", arguments: [Int.max, Int.max - 1, Int.max / 4])
+    func largestLimits(limit: Int) throws {
+        var request = FetchDescription(entityName: "Publication")
+        request.sortDescriptors = [.descending("year")]
+        let all = try library.store.snapshot().fetch(request).references
+        request.fetchLimit = limit
+        for offset in [0, 3, 500] {
+            request.fetchOffset = offset
+            #expect(try library.store.snapshot().fetch(request).references == Array(all.dropFirst(offset)))
+        }
+    }
+
+    @Test("an error of the evaluator is reported, whatever the order and the limit are", arguments: [0, 3])
+    func evaluatorErrorInOrderedFetch(limit: Int) throws {
+        var request = FetchDescription(entityName: "Publication", predicate: try FetchPredicate(format: "title == $missing"))
+        request.sortDescriptors = [.ascending("year")]
+        request.fetchLimit = limit
+        do {
+            _ = try library.store.snapshot().fetch(request)
+            Issue.record("nothing was thrown")
+        } catch let error as HornbeamError {
+            #expect(error.code == .predicateEvaluation)
+        }
+    }
+
+    @Test("FET-3: decimals that equal the same double are sorted")
+    func decimalsEqualToDouble() throws {
+        var changes = ChangeSet()
+        let prices = try ["0.1", "0.10000000000000000000002", "0.10000000000000000000001"].map { try #require(Decimal(string: $0)) }
+        let books = try prices.enumerated().map { number, price in
+            try library.add("Book", ["title": "t", "isbn": .string("new \(number)"), "price": .decimal(price)], to: &changes)
+        }
+        _ = try library.store.save(changes)
+        var request = FetchDescription(entityName: "Book", predicate: try FetchPredicate(format: "price == %@", 0.1))
+        request.sortDescriptors = [.ascending("price")]
+        #expect(try library.store.snapshot().fetch(request).references == [books[0], books[2], books[1]])
     }
 
     @Test("a condition that most rows satisfy is scanned, cheap columns first, and the first few kept in a heap")
