@@ -6,8 +6,9 @@ internal import HornbeamStore
 ///
 /// A fetch with the cache reads no section names. The cache is valid for one state of the stores and for one request: the file has the commits
 /// of the stores, the hashes of the model's entities, the request and the section key path. A file that does not match, or that is damaged, has
-/// no effect and is replaced. The cache is not used with unsaved changes, in child contexts, in memory, and in stores without a record of
-/// history: without the record's time, a commit that a crash removed could have the number of another commit.
+/// no effect and is replaced. The cache is not used with unsaved changes, in child contexts, in memory, for names that are transient values, which
+/// depend on code and not only on the stores, and in stores without a record of history: without the record's time, a commit that a crash removed
+/// could have the number of another commit.
 struct SectionCache {
     /// The content of the file.
     private struct Content: Codable, Equatable {
@@ -31,7 +32,7 @@ struct SectionCache {
 
     /// The cache of a request; nil if the context's results cannot be cached.
     init?(named name: String, _ fetch: ValidatedFetch, by sectionKeyPath: String, in context: ManagedObjectContext) throws {
-        guard context.parent == nil, context.tracker.objects.isEmpty, !context.reading.isPinned,
+        guard context.parent == nil, context.tracker.objects.isEmpty, !context.reading.isPinned, Self.isStored(sectionKeyPath, of: fetch.entity),
             let store = context.persistentStoreCoordinator.persistentStores.first(where: { $0.type == .onDisk })
         else { return nil }
         let snapshot = try context.readingSnapshot()
@@ -49,6 +50,17 @@ struct SectionCache {
         let request = String(decoding: try encoder.encode(fetch.request), as: UTF8.self)
         key = (stores + parts + hashes + [request, sectionKeyPath]).joined(separator: "\n")
         url = Self.folder(of: store).appending(path: Self.fileName(name))
+    }
+
+    /// True if the values of a key path are values of stored properties.
+    private static func isStored(_ keyPath: String, of entity: EntityDescription) -> Bool {
+        var entity: EntityDescription? = entity
+        for name in keyPath.split(separator: ".") {
+            guard let property = entity?.propertiesByName[String(name)], !property.isTransient else { return false }
+            if property.isAttribute { return true }
+            entity = property.destinationEntity
+        }
+        return true
     }
 
     /// The results with the cached sections; nil if the cache is not valid.

@@ -149,33 +149,22 @@ extension SaveExecution {
         claims.restoreOrder(of: inserts.map(\.reference))
     }
 
-    /// Writes derived values of a row, and changes the unique keys that contain them.
-    func executeDerived(_ update: UpdateValues) throws {
-        var claims = UniqueClaims()
-        for index in update.table.indexes where index.isUnique && update.changes(index) {
-            try release(index, update.key, update.table)
-        }
-        try claim(update, &claims)
-        let conflicts = try claims.conflicts(of: self, [update])
-        guard conflicts.isEmpty else { throw conflicts }
-        try execute(update)
-    }
-
-    /// Adds the unique key of a stored row. Returns the object that has it already.
+    /// Adds the unique key of a stored row, if there is one. Returns the object that has the key already.
     func claim(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws -> ObjectReference? {
-        try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
+        let filled: Void? = try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
             try index.fill(&key, from: row, of: table)
         }
-        guard !key.hasNull else { return nil }
+        guard filled != nil, !key.hasNull else { return nil }
         if key.isTruncated { try recordTruncatedKey(of: index) }
         return try UniqueKeys.claim(index, &key, for: ObjectReference(entityIndex: table.index, key: objectKey), in: transaction, schema: schema)
     }
 
+    /// Removes the unique key of a stored row, if there is one.
     func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {
-        try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
+        let filled: Void? = try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
             try index.fill(&key, from: row, of: table)
         }
-        guard !key.hasNull else { return }
+        guard filled != nil, !key.hasNull else { return }
         assert(index.isUnique, "Only unique keys are released.")
         // A row of the cache may lack its entry, and another row that was read earlier may have the value.
         if !reader.hasAllRows, let holder = try UniqueKeys.holder(of: key, index, in: transaction, schema: schema), holder.key != objectKey { return }

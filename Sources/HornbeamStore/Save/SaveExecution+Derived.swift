@@ -21,8 +21,13 @@ extension SaveExecution {
             for own in schema.derivations.own[Int(object.entityIndex)] { stale.add(own.derived, of: object) }
         }
         for (object, mask) in changed.sorted(by: { $0.key < $1.key }) { try findStale(object, mask, &stale) }
-        let now = PropertyValue.date(Date())
-        for object in stale.objects { try recompute(stale.properties(of: object), of: object, now: now) }
+        let work = stale.objects.map { object in
+            Derivations(table: schema.table(at: object.entityIndex), properties: stale.properties(of: object), keys: [object.key])
+        }
+        var claims = UniqueClaims()
+        for shared in try derive(work, fresh: []) { claims.addConflict(shared.index, shared.key, shared.object, with: shared.holder) }
+        let conflicts = try claims.conflicts(of: self, derived: Set(stale.objects))
+        guard conflicts.isEmpty else { throw conflicts }
     }
 
     /// Updates the derived values after a batch, which writes rows itself. Adds the changes to the batch's published change.
@@ -49,7 +54,9 @@ extension SaveExecution {
 
         /// The constraints that contain the attributes.
         var constraints: [ValueIndex] {
-            table.indexes.filter { index in index.isUnique && index.properties.contains { property in properties.contains { $0.name == property.name } } }
+            guard table.hasUniqueIndexes else { return [] }
+            let names = Set(properties.map(\.name))
+            return table.indexes.filter { $0.isUnique && $0.properties.contains { names.contains($0.name) } }
         }
 
         func object(_ key: UInt64) -> ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
@@ -84,7 +91,7 @@ extension SaveExecution {
         for part in work {
             for index in part.constraints {
                 for key in part.keys {
-                    guard let holder = try claim(index, key, part.table) else { continue }
+                    guard let holder = try claim(index, key, part.table), holder != part.object(key) else { continue }
                     shared.append(SharedKey(index: index, key: self.key.bytes, object: part.object(key), holder: holder))
                 }
             }
@@ -143,10 +150,6 @@ extension SaveExecution {
     }
 
     // MARK: Values
-
-    private func recompute(_ properties: [PropertyDescription], of object: ObjectReference, now: PropertyValue) throws {
-        if let update = try derivedUpdate(properties, of: object, now: now) { try executeDerived(update) }
-    }
 
     /// The changes of derived attributes; nil when there are none.
     private func derivedUpdate(_ properties: [PropertyDescription], of object: ObjectReference, now: PropertyValue) throws -> UpdateValues? {

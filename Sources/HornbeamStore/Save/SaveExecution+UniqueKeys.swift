@@ -37,15 +37,17 @@ struct UniqueClaims {
 
     /// Returns all conflicts, in the order in which they were found. If this save inserts or changes the object that has a key, the conflict
     /// lists it among the objects of the save.
+    ///
+    /// - Parameter derived: The objects whose derived attributes the save has computed.
     func conflicts(
-        of save: SaveExecution, _ updates: [UpdateValues], _ inserts: [InsertValues] = []
+        of save: SaveExecution, _ updates: [UpdateValues] = [], _ inserts: [InsertValues] = [], derived: Set<ObjectReference> = []
     ) throws -> SaveConflicts {
         var conflicts = SaveConflicts()
         guard !order.isEmpty else { return conflicts }
         let inserted = Set(inserts.map(\.reference))
         for claim in order {
             guard let collision = collisions[claim] else { continue }
-            let isOwn = inserted.contains(collision.holder)
+            let isOwn = inserted.contains(collision.holder) || derived.contains(collision.holder)
                 || updates.contains { $0.reference == collision.holder && $0.changes(collision.index) }
             let objects = (isOwn ? [collision.holder] : []) + collision.objects
             let stored = isOwn ? nil : try save.stored(collision.holder)

@@ -118,6 +118,39 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(seen.changes.last?.inserted == [book])
     }
 
+    private func words() throws -> Library {
+        try Library(
+            model: ManagedObjectModel {
+                Entity("Word") {
+                    Attribute<String?>("text")
+                    Attribute<String?>("folded", derivation: "canonical:(text)")
+                    Unique("folded")
+                }
+            })
+    }
+
+    @Test("ATT-11, MOD-8: derived unique values can be exchanged in one save")
+    func uniqueValuesAreExchanged() throws {
+        let library = try words()
+        let words = try ["A", "B", "C"].map { try library.insert("Word", ["text": .string($0)]) }
+        var changes = ChangeSet()
+        for (word, text) in zip(words, ["b", "c", "A"]) { changes.updates += try library.updating(word, ["text": .string(text)]).updates }
+        _ = try library.store.save(changes)
+        #expect(try words.map { try library.value($0, "folded") } == ["b", "c", "a"])
+        #expect(throws: SaveConflicts.self) { try library.insert("Word", ["text": "B"]) }
+        #expect(try library.store.check().problems == [])
+    }
+
+    @Test("ATT-11, MOD-8: new objects that share a derived value are the objects of the conflict")
+    func newObjectsShareAValue() throws {
+        let library = try words()
+        var changes = ChangeSet()
+        let first = try library.add("Word", ["text": "Ada"], to: &changes)
+        let second = try library.add("Word", ["text": "ADA"], to: &changes)
+        let conflicts = try #require(throws: SaveConflicts.self) { _ = try library.store.save(changes) }
+        #expect(conflicts.uniques.map(\.objects) == [[first, second]] && conflicts.uniques[0].existing == nil)
+    }
+
     @Test("ATT-11: a derived value that its attribute cannot hold refuses the save")
     func overflow() throws {
         let author = try library.insert("Author")

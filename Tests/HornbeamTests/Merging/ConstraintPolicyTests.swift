@@ -213,3 +213,24 @@ extension OverlappingConflictTests {
         #expect(try stack.newContext().fetch(FetchRequest<Device>()).map { $0[Device.token] } == ["stored"])
     }
 }
+
+extension OverlappingConflictTests {
+    @Test("MRG-9, ATT-11: two new objects with one derived unique value become one", arguments: Setting.contexts.filter { $0.kind != .onServer })
+    func derivedValuesOfNewObjects(setting: Setting) throws {
+        let model = try ManagedObjectModel {
+            Entity("Word") {
+                Attribute<String?>("text")
+                Attribute<String?>("folded", derivation: "canonical:(text)")
+                Unique("folded")
+            }
+        }
+        let stack = try Stack(setting.kind, model)
+        let context = setting.context(of: stack)
+        context.setMergePolicies(.mergeByPropertyObjectTrump)
+        for text in ["Ada", "ADA"] { try context.insert(entityNamed: "Word").setValue(.string(text), forKey: "text") }
+        try context.saveToStore()
+        let words = try stack.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Word"))
+        #expect(try words.map { try $0.value(forKey: "text") } == ["ADA"])
+        #expect(!context.hasChanges)
+    }
+}

@@ -101,6 +101,25 @@ import Testing
         #expect(list.sections.map(\.name) == ["0", "1", "3"] && files(stack).isEmpty)
     }
 
+    @Test("FRC-6: names that are transient values are not cached") func transientNamesAreNotCached() throws {
+        let model = try ManagedObjectModel {
+            Entity("Event") {
+                Attribute("rank", .integer32, optional: true)
+                Attribute("age", .string, optional: true, transient: true)
+            }
+        }
+        let stack = try Stack(.onDisk, model)
+        let context = stack.newContext()
+        try context.insert(entityNamed: "Event").setValue(1, forKey: "rank")
+        try context.save()
+        let request = FetchRequest<ManagedObject>(entityName: "Event").sorted(by: "rank")
+        for (path, count) in [("age", 0), ("rank", 1)] {
+            let list = try FetchedResultsController(request, in: stack.newContext(), sectionedBy: path, cacheName: "events")
+            try list.performFetch()
+            #expect(list.sections.map(\.count) == [1] && files(stack).count == count)
+        }
+    }
+
     @Test("FRC-6: a damaged cache has no effect", arguments: [("\"count\":5", "\"count\":4"), ("\"name\":\"1\"", "\"name\":\"2\""), ("{", "")])
     func damagedCachesAreReplaced(old: String, new: String) throws {
         let stack = try stack()
