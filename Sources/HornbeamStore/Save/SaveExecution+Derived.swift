@@ -55,8 +55,9 @@ extension SaveExecution {
         /// The constraints that contain the attributes.
         var constraints: [ValueIndex] {
             guard table.hasUniqueIndexes else { return [] }
-            let names = Set(properties.map(\.name))
-            return table.indexes.filter { $0.isUnique && $0.properties.contains { names.contains($0.name) } }
+            return table.indexes.filter { index in
+                index.isUnique && index.properties.contains { part in part.isDerived && properties.contains { $0.name == part.name } }
+            }
         }
 
         func object(_ key: UInt64) -> ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
