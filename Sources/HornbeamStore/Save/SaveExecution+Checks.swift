@@ -92,7 +92,9 @@ extension SaveExecution {
     // MARK: Unique values
 
     /// Removes the unique keys of changed and deleted rows before it adds the new ones, so that two objects can exchange their values.
-    func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
+    ///
+    /// - Parameter derivingLater: True if `updateDerivedValues` follows, which adds the keys that have derived attributes.
+    func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = [], derivingLater: Bool = false) throws {
         guard hasUniqueIndexes(updates, inserts) else { return }
         var claims = UniqueClaims()
         assert(change.inserted.isEmpty && change.deleted.isEmpty, "Unique values are checked before the first row is written.")
@@ -105,7 +107,7 @@ extension SaveExecution {
                 try release(index, update.key, update.table)
             }
         }
-        for update in updates { try claim(update, &claims) }
+        for update in updates { try claim(update, derivingLater, &claims) }
         if inserts.count < Self.sortedClaimsMin {
             for insert in inserts { try claim(insert, &claims) }
         } else {
@@ -166,15 +168,21 @@ extension SaveExecution {
         }
         guard filled != nil, !key.hasNull else { return }
         assert(index.isUnique, "Only unique keys are released.")
-        // A row of the cache may lack its entry, and another row that was read earlier may have the value.
-        if !reader.hasAllRows, let holder = try UniqueKeys.holder(of: key, index, in: transaction, schema: schema), holder.key != objectKey { return }
+        // A row of the cache may lack its entry, and another row that was read earlier may have the value. A row whose derived values are computed later
+        // has no entry, and another row may have the value.
+        let mayBelongToOther = !reader.hasAllRows || index.properties.contains(where: \.isDerived)
+        if mayBelongToOther, let holder = try UniqueKeys.holder(of: key, index, in: transaction, schema: schema), holder.key != objectKey { return }
         if key.isTruncated { key.append(objectKey: objectKey) }
         _ = try transaction.delete(key.bytes, from: index.tree)
     }
 
-    private func claim(_ update: UpdateValues, _ claims: inout UniqueClaims) throws {
+    private func claim(_ update: UpdateValues, _ derivingLater: Bool, _ claims: inout UniqueClaims) throws {
         let table = update.table
         for index in table.indexes where index.isUnique && update.changes(index) {
+            if derivingLater, index.properties.contains(where: \.isDerived) {
+                keysToDerive.append((index, update.reference))
+                continue
+            }
             try transaction.table(table.tree).withRow(update.key) { (row) throws(EngineError) in
                 try index.fill(&key, from: row, of: table, changes: update.values)
             }

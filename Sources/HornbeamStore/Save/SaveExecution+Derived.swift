@@ -24,10 +24,15 @@ extension SaveExecution {
         let work = stale.objects.map { object in
             Derivations(table: schema.table(at: object.entityIndex), properties: stale.properties(of: object), keys: [object.key])
         }
+        var shared = try derive(work, fresh: [])
+        for (index, object) in keysToDerive where !shared.contains(where: { $0.index === index && $0.object == object }) {
+            guard let holder = try claim(index, object.key, schema.table(at: object.entityIndex)), holder != object else { continue }
+            shared.append(SharedKey(index: index, key: key.bytes, object: object, holder: holder))
+        }
+        guard !shared.isEmpty else { return }
         var claims = UniqueClaims()
-        for shared in try derive(work, fresh: []) { claims.addConflict(shared.index, shared.key, shared.object, with: shared.holder) }
-        let conflicts = try claims.conflicts(of: self, derived: Set(stale.objects))
-        guard conflicts.isEmpty else { throw conflicts }
+        for key in shared { claims.addConflict(key.index, key.key, key.object, with: key.holder) }
+        throw try claims.conflicts(of: self, derived: Set(stale.objects + keysToDerive.map(\.object)))
     }
 
     /// Updates the derived values after a batch, which writes rows itself. Adds the changes to the batch's published change.
@@ -55,8 +60,9 @@ extension SaveExecution {
         /// The constraints that contain the attributes.
         var constraints: [ValueIndex] {
             guard table.hasUniqueIndexes else { return [] }
-            let names = Set(properties.map(\.name))
-            return table.indexes.filter { $0.isUnique && $0.properties.contains { names.contains($0.name) } }
+            return table.indexes.filter { index in
+                index.isUnique && index.properties.contains { part in part.isDerived && properties.contains { $0.name == part.name } }
+            }
         }
 
         func object(_ key: UInt64) -> ObjectReference { ObjectReference(entityIndex: table.index, key: key) }

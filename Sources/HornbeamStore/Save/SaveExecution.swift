@@ -16,6 +16,8 @@ final class SaveExecution {
     let buffers: RowBuffers
     /// True if an object without a row does not exist, so that links to it are omitted.
     var checksMembers: Bool
+    /// Unique keys with derived attributes of updated objects. They are claimed after the derived attributes are computed.
+    @safe @exclusivity(unchecked) var keysToDerive: [(index: ValueIndex, object: ObjectReference)] = []
     /// The changed properties of each object, collected until the end.
     @safe @exclusivity(unchecked) private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
@@ -43,7 +45,7 @@ final class SaveExecution {
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         let prepared = isSmall ? try prepareComparingVersions(updates) : []
-        try claimUniqueKeys(updates, inserts)
+        try claimUniqueKeys(updates, inserts, derivingLater: true)
         for delete in changes.deletes { try execute(delete) }
         if isSmall { for update in prepared { try write(update) } } else { try execute(updates) }
         for insert in inserts { try execute(insert) }

@@ -141,6 +141,32 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.store.check().problems == [])
     }
 
+    @Test("ATT-11, MOD-8: a key with a derived value is compared after all its values are changed")
+    func keysOfSeveralValues() throws {
+        let library = try Library(
+            model: ManagedObjectModel {
+                Entity("File") {
+                    Attribute<Int>("folder")
+                    Attribute<String?>("name")
+                    Attribute<String?>("folded", derivation: "canonical:(name)")
+                    Unique("folder", "folded")
+                }
+            })
+        let moved = try library.insert("File", ["folder": 1, "name": "x"])
+        let other = try library.insert("File", ["folder": 2, "name": "X"])
+        try library.update(moved, ["folder": 2, "name": "Y"])
+        #expect(try library.value(moved, "folded") == "y" && library.value(other, "folded") == "x")
+        for values: Library.Values in [["name": "x"], ["folder": 2, "name": "X"]] {
+            let conflicts = try #require(throws: SaveConflicts.self) { try library.update(moved, values) }
+            #expect(conflicts.uniques.map(\.objects) == [[moved]] && conflicts.uniques[0].existing == other)
+        }
+        try library.update(moved, ["folder": 3])
+        try library.insert("File", ["folder": 2, "name": "Y"])
+        let conflicts = try #require(throws: SaveConflicts.self) { try library.update(moved, ["folder": 2]) }
+        #expect(conflicts.uniques.map(\.objects) == [[moved]])
+        #expect(try library.store.check().problems == [])
+    }
+
     @Test("ATT-11, MOD-8: new objects that share a derived value are the objects of the conflict")
     func newObjectsShareAValue() throws {
         let library = try words()
