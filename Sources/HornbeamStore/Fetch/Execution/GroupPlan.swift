@@ -94,7 +94,7 @@ extension ColumnProgram {
     fileprivate var cellColumn: StoredColumn? {
         switch self {
         case .cell(let column), .path(let column, _, _), .length(let column): column
-        case .object, .constant, .memberCount, .function, .general: nil
+        case .object, .constant, .memberCount, .memberTotal, .function, .general: nil
         }
     }
 
@@ -103,7 +103,7 @@ extension ColumnProgram {
         switch self {
         case .cell(let column): column.type.cellWidth != nil
         case .length, .memberCount: true
-        case .object, .constant, .path, .function, .general: false
+        case .object, .constant, .path, .memberTotal, .function, .general: false
         }
     }
 
