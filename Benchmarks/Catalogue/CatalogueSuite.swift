@@ -14,6 +14,8 @@ struct CatalogueSuite {
         Row(id: "K4", title: "sum of sizes by section", unit: "ms"),
         Row(id: "K5", title: "dependencies on a name, from one section", unit: "µs", goal: .atMost(0.8, .sqlite)),
         Row(id: "K5s", title: "… from a format string, or a new statement", unit: "µs", goal: .atMost(0.8, .sqlite)),
+        Row(id: "K5e", title: "… the searches and the cells in the engine alone", unit: "µs"),
+        Row(id: "K5o", title: "… what requests, plans and contexts add to them", unit: "µs", goal: .atMost(1.5)),
         Row(id: "K6", title: "first 100 names from “libs” on, by name", unit: "µs", goal: .atMost(0.8, .sqlite)),
         Row(id: "K6s", title: "… from a format string, or a new statement", unit: "µs", goal: .atMost(0.8, .sqlite)),
     ] + ComputedColumns.allCases.map { Row(id: $0.rawValue, title: $0.title, unit: "ms", goal: .atMost(1, .sqlite)) }
@@ -36,9 +38,20 @@ struct CatalogueSuite {
                 stores.append((type.contestant, store))
             }
             try look(stores, names, &results)
+            try lookInEngine(packages, Array(names.prefix(1_000)), &results)
             try DaySuite(options: options, packages: packages).run(stores, into: &results)
             for (_, store) in stores { try store.close() }
         }
+        guard let whole = results.median("K5", .hornbeam), let part = results.median("K5e", .hornbeam) else { return }
+        results.add("K5o", .hornbeam, whole - part)
+    }
+
+    private func lookInEngine(_ packages: [PackageCatalogue.Package], _ names: [String], _ results: inout Results) throws {
+        let engine = try EngineDependencies(path: try folder.empty("engine-catalogue"), packages)
+        try Look(perRow: 1e6 / Double(names.count)).each(.hornbeam, "K5e", &results) { try engine.count(on: names) }
+        results.check("K5", .hornbeam, try engine.count(on: names))
+        try engine.close()
+        _ = try folder.empty("engine-catalogue")
     }
 
     private func look(
@@ -120,12 +133,17 @@ protocol CatalogueContestant: AnyObject {
 
 /// Requests for computed columns.
 enum ComputedColumns: String, CaseIterable {
+    /// The names of C7.
+    static let targets = ["zlib1g", "libc6", "perl", "libgcc-s1"]
+
     case longestSummaries = "C1"
     case mostDependencies = "C2"
     case targetsBySection = "C3"
     case mostLibraries = "C4"
     case sectionsWithTarget = "C5"
     case nameLengths = "C6"
+    case sectionsWithTargets = "C7"
+    case largestSections = "C8"
 
     var title: String {
         switch self {
@@ -135,6 +153,8 @@ enum ComputedColumns: String, CaseIterable {
         case .mostLibraries: "20 packages with the most dependencies on “lib…”"
         case .sectionsWithTarget: "sections with a package that depends on “zlib1g”"
         case .nameLengths: "different pairs of the name's length and the section"
+        case .sectionsWithTargets: "sections with packages that depend on each of four names"
+        case .largestSections: "20 sections with the largest sums of their packages' sizes"
         }
     }
 }

@@ -12,6 +12,13 @@ extension GraphCatalogue {
                     .grouped(by: "package.section"))
         case .sectionsWithTarget:
             UInt64(try context.count(FetchRequest<Section>().where("ANY packages.dependencies.target == 'zlib1g'")))
+        case .sectionsWithTargets:
+            UInt64(try context.count(FetchRequest<Section>().where(
+                ComputedColumns.targets.map { "ANY packages.dependencies.target == '\($0)'" }.joined(separator: " AND "))))
+        case .largestSections:
+            try sum(
+                of: FetchRequest<Section>().selecting("name", .expression("n", "packages.@sum.installedSize"))
+                    .sorted(by: "n", ascending: false).limit(20))
         case .nameLengths:
             try sum(of: FetchRequest<Package>().selecting("section", .expression("n", "length:(name)")).distinct())
         }

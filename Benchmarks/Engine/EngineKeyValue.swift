@@ -56,6 +56,14 @@ final class EngineKeyValue: KeyValueContestant {
         _ = try transaction.commit()
     }
 
+    /// Threads commit through the queue, as saves do.
+    func commitBesideOthers(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+        _ = try engine.queue.commit(.full, isShared: true, begin: { try self.engine.begin() }) { transaction in
+            try transaction.put(key, value, in: self.tree)
+            return nil
+        }
+    }
+
     func commitBatch(_ data: KeyValueData, _ records: ArraySlice<Int>) throws {
         let transaction = try engine.begin()
         for i in records { try transaction.put(data.key(i), data.value(i), in: tree) }

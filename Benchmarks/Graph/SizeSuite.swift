@@ -40,7 +40,7 @@ struct SizeSuite {
 
     static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
 
-    private static let firstSave = Row(
+    static let firstSave = Row(
         id: "first save", title: "open a new store and save one object durably", unit: "ms", goal: .atMost(1, .sqlite))
 
     static var rows: [Row] { [firstSave] + sizes.map(name).flatMap(rows) }

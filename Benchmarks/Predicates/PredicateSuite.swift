@@ -7,9 +7,9 @@ struct PredicateSuite {
     private let places: [Place]
 
     static let rows = [
-        Row(id: "P1", title: "parse short formats", unit: "1/s", goal: .atLeast(300_000)),
-        Row(id: "P2", title: "latitude > 37 AND name ENDSWITH '7', Swift objects", unit: "ns/object", goal: .atMost(150)),
-        Row(id: "P2i", title: "… not compiled", unit: "ns/object"),
+        Row(id: "F2", title: "parse short formats", unit: "1/s", goal: .atLeast(300_000)),
+        Row(id: "F3", title: "latitude > 37 AND name ENDSWITH '7', Swift objects", unit: "ns/object", goal: .atMost(150)),
+        Row(id: "F3i", title: "… not compiled", unit: "ns/object"),
     ]
 
     /// Typical predicates: keys, numbers, texts, options, lists.
@@ -42,8 +42,8 @@ struct PredicateSuite {
             }
             return sum
         }
-        results.check("P1", .hornbeam, sum, expected: UInt64(rounds * Self.formats.count))
-        results.add("P1", .hornbeam, Double(rounds * Self.formats.count) / seconds)
+        results.check("F2", .hornbeam, sum, expected: UInt64(rounds * Self.formats.count))
+        results.add("F2", .hornbeam, Double(rounds * Self.formats.count) / seconds)
     }
 
     private func judge(_ results: inout Results) throws {
@@ -51,9 +51,9 @@ struct PredicateSuite {
         let expected = UInt64(places.count { $0.latitude > 37 && $0.name.utf8.last == UInt8(ascii: "7") })
         let look = Look(perRow: 1e9 / Double(places.count))
         let compiled = try CompiledPredicate<Place>(predicate)
-        try look.each(.hornbeam, "P2", &results) { UInt64(try places.count { try compiled.holds($0) }) }
-        try look.each(.hornbeam, "P2i", &results) { UInt64(try places.count { try predicate.evaluate(with: $0) }) }
-        for id in ["P2", "P2i"] { results.check(id, .hornbeam, expected) }
+        try look.each(.hornbeam, "F3", &results) { UInt64(try places.count { try compiled.holds($0) }) }
+        try look.each(.hornbeam, "F3i", &results) { UInt64(try places.count { try predicate.evaluate(with: $0) }) }
+        for id in ["F3", "F3i"] { results.check(id, .hornbeam, expected) }
     }
 }
 

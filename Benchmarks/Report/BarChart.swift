@@ -65,8 +65,9 @@ struct BarChart {
         let groups = [
             ("keys", "One index: 16-byte keys, 150-byte values", KeyValueSuite.rows),
             ("events", "Tables and indexes of the engine", EventSuite.rows),
-            ("graph", "Objects, through the public interface", GraphSuite.rows + StaffSuite.rows),
-            ("catalogue", "The package catalogue of a machine", CatalogueSuite.rows),
+            ("graph", "Objects, through the public interface", GraphSuite.rows + StaffSuite.rows + [SizeSuite.firstSave]),
+            ("catalogue", "The package catalogue of a machine", CatalogueSuite.rows + WalkSuite.rows + DaySuite.rows),
+            ("limited", "Ten million events with less memory than data", LimitedSuite.rowsOfTable),
         ]
         for (name, title, rows) in groups {
             guard let svg = BarChart(title: title, rows: rows, results: results).svg else { continue }

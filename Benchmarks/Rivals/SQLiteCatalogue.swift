@@ -114,6 +114,16 @@ final class SQLiteCatalogue: CatalogueContestant {
                 SELECT count(*) FROM section WHERE id IN
                   (SELECT p.section FROM dependency d JOIN package p ON p.id = d.package WHERE d.target = 'zlib1g')
                 """, nil)
+        case .sectionsWithTargets:
+            try sum(
+                "SELECT count(*) FROM section WHERE " + ComputedColumns.targets.map {
+                    "id IN (SELECT p.section FROM dependency d JOIN package p ON p.id = d.package WHERE d.target = '\($0)')"
+                }.joined(separator: " AND "), nil)
+        case .largestSections:
+            try sum(
+                """
+                SELECT (SELECT sum(size) FROM package p WHERE p.section = s.id) n, s.name FROM section s ORDER BY n DESC, s.id LIMIT 20
+                """, nil)
         case .nameLengths: try sum("SELECT DISTINCT length(name), section FROM package", nil)
         }
     }

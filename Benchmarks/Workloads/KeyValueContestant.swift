@@ -13,9 +13,15 @@ protocol KeyValueContestant: AnyObject {
     func scan() throws -> UInt64
     /// Commits one new record durably.
     func commit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws
+    /// Commits one new record durably, while other threads do the same.
+    func commitBesideOthers(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws
     /// Commits records in one transaction that is acknowledged before it is durable.
     func commitBatch(_ data: KeyValueData, _ records: ArraySlice<Int>) throws
     /// Prevents the log, if there is one, from being truncated from now on.
     func holdLog() throws
     func close() throws
+}
+
+extension KeyValueContestant {
+    func commitBesideOthers(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws { try commit(key, value) }
 }

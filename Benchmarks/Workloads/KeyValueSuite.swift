@@ -143,7 +143,7 @@ struct KeyValueSuite {
                 for i in 0..<each {
                     key[14] = UInt8(i >> 8 & 0xFF)
                     key[15] = UInt8(i & 0xFF)
-                    try key.withUnsafeBytes { try store.commit($0, data.value(i)) }
+                    try key.withUnsafeBytes { try store.commitBesideOthers($0, data.value(i)) }
                 }
                 return 0
             }

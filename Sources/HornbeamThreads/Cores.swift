@@ -12,40 +12,40 @@ package enum Cores {
     package static func share(_ parts: Int, _ body: (Int) -> Void) {
         guard parts > 1 else { return parts == 1 ? body(0) : () }
         withoutActuallyEscaping(body) { body in
-            let helpers = (1..<parts).map { Helper(part: $0, body: body) }
-            for helper in helpers { helper.start() }
+            let threads = (1..<parts).map { part in WorkThread { body(part) } }
+            let left = threads.indices.filter { !threads[$0].start() }
             body(0)
-            for helper in helpers { helper.finish() }
+            // The parts for which the system could not start a thread.
+            for index in left { body(index + 1) }
+            for thread in threads { thread.join() }
         }
     }
 }
 
-/// One part of the work and the thread that executes it.
-private final class Helper {
-    private let part: Int
-    private let body: (Int) -> Void
+/// A thread for one piece of work.
+package final class WorkThread {
+    private let work: () -> Void
     private var thread = pthread_t()
     private var isStarted = false
 
-    init(part: Int, body: @escaping (Int) -> Void) {
-        self.part = part
-        self.body = body
-    }
+    package init(_ work: @escaping () -> Void) { self.work = work }
 
-    func start() {
+    /// Starts the work; false if the system could not start a thread.
+    package func start() -> Bool {
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
         isStarted = unsafe pthread_create(
             &thread, nil,
             { argument in
-                if let argument = unsafe argument { unsafe Unmanaged<Helper>.fromOpaque(argument).takeUnretainedValue().run() }
+                if let argument = unsafe argument { unsafe Unmanaged<WorkThread>.fromOpaque(argument).takeUnretainedValue().work() }
                 return nil
             }, this) == 0
+        return isStarted
     }
 
-    private func run() { body(part) }
-
-    /// Waits for the thread. If the system could not start a thread, executes the part on the calling thread.
-    func finish() {
-        if isStarted { pthread_join(thread, nil) } else { run() }
+    /// Waits for the end of the work, if it was started.
+    package func join() {
+        guard isStarted else { return }
+        pthread_join(thread, nil)
+        isStarted = false
     }
 }

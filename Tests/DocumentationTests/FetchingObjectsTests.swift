@@ -71,4 +71,13 @@ import Testing
             #expect(rows.count == 1 && rows[0] == ("Mary Shelley", 2, 750))
         }
     }
+
+    @Test func valuesAreReadWithoutObjects() throws {
+        try container.read { context in
+            // snippet
+            let titles = try context.fetchLazily(FetchRequest<Book>().sorted(by: \.year, .descending)).map(\.title)
+            // end
+            #expect(titles == ["Dubliners", "The Last Man", "Frankenstein"])
+        }
+    }
 }

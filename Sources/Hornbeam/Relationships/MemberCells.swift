@@ -140,30 +140,7 @@ extension ToManyBase {
             let reader = owner.unchangedMembers(of: property)?.reader
         else { return nil }
         if let cells = storedCells(nameID, form, reader, context) { return cells }
-        let members = owner.references(at: 0..<Int.max, in: reader)
-        guard let first = members.first else { return .integers([]) }
-        let scope = context.scope(at: Int(first.entityIndex), in: first.slot)
-        let index = scope.index(of: nameID)
-        guard !scope.isIncremental, scope.isCell(index, of: form), members.allSatisfy({ $0.entityIndex == first.entityIndex }),
-            let cells = try? scope.readingCells()
-        else { return nil }
-        switch form {
-        case .integer:
-            return read(members, cells, scope, context) { $0.integerCell(nameID) } cell: { key, hint in
-                if let cell = cells.plainInteger(index, hint) { return cell }
-                return try cells.integer(index, key, &hint)
-            }.map { .integers($0) }
-        case .double:
-            return read(members, cells, scope, context) { $0.doubleCell(nameID) } cell: { key, hint in
-                if let cell = cells.plainDouble(index, hint) { return cell }
-                return try cells.double(index, key, &hint)
-            }.map { .doubles($0) }
-        default:
-            return read(members, cells, scope, context) { $0.stringCell(nameID) } cell: { key, hint in
-                if let cell = cells.plainString(index, hint) { return cell }
-                return try cells.string(index, key, &hint)
-            }.map { .texts($0) }
-        }
+        return context.cells(of: owner.references(at: 0..<Int.max, in: reader), nameID, form)
     }
 
     /// The cells of integers or numbers in the rows of the members, which have one entity; nil if an object of the context may have another value.
@@ -178,26 +155,55 @@ extension ToManyBase {
         if form == .integer { return (try? cells.integers(index, keys)).map { .integers($0) } }
         return (try? cells.doubles(index, keys)).map { .doubles($0) }
     }
+}
 
-    /// Locates the rows of the members, which prefetches their cells, and then reads the cells. Nil if a row cannot be read; the object then
+extension ManagedObjectContext {
+    /// The cells of one attribute of stored objects, in their order; nil if the objects have several entities or stores, or if a row cannot be read.
+    func cells(of objects: [ObjectReference], _ nameID: PropertyNameID, _ form: CellForm) -> MemberCells? {
+        guard let first = objects.first else { return .integers([]) }
+        let scope = scope(at: Int(first.entityIndex), in: first.slot)
+        let index = scope.index(of: nameID)
+        guard !scope.isIncremental, scope.isCell(index, of: form),
+            objects.allSatisfy({ $0.entityIndex == first.entityIndex && $0.slot == first.slot }), let cells = try? scope.readingCells()
+        else { return nil }
+        switch form {
+        case .integer:
+            return read(objects, cells, scope) { $0.integerCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainInteger(index, hint) { return cell }
+                return try cells.integer(index, key, &hint)
+            }.map { .integers($0) }
+        case .double:
+            return read(objects, cells, scope) { $0.doubleCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainDouble(index, hint) { return cell }
+                return try cells.double(index, key, &hint)
+            }.map { .doubles($0) }
+        default:
+            return read(objects, cells, scope) { $0.stringCell(nameID) } cell: { key, hint in
+                if let cell = cells.plainString(index, hint) { return cell }
+                return try cells.string(index, key, &hint)
+            }.map { .texts($0) }
+        }
+    }
+
+    /// Locates the rows of the objects, which prefetches their cells, and then reads the cells. Nil if a row cannot be read; the object then
     /// reports the failure.
     @inline(__always)
     private func read<Cell>(
-        _ members: [ObjectReference], _ cells: CellReader, _ scope: EntityScope, _ context: ManagedObjectContext, object: (ManagedObject) -> Cell?,
+        _ objects: [ObjectReference], _ cells: CellReader, _ scope: EntityScope, object: (ManagedObject) -> Cell?,
         cell: (UInt64, inout RowHint) throws -> Cell??
     ) -> [Cell?]? {
-        var hints = [RowHint](repeating: RowHint(), count: members.count)
-        for place in members.indices {
-            guard let isThere = try? cells.find(StoreSlot.local(members[place].key), &hints[place]), isThere else { return nil }
+        var hints = [RowHint](repeating: RowHint(), count: objects.count)
+        for place in objects.indices {
+            guard let isThere = try? cells.find(StoreSlot.local(objects[place].key), &hints[place]), isThere else { return nil }
         }
         var values: [Cell?] = []
-        values.reserveCapacity(members.count)
-        for (place, member) in members.enumerated() {
-            if let known = context.registry.object(member.key, of: scope) {
+        values.reserveCapacity(objects.count)
+        for (place, reference) in objects.enumerated() {
+            if let known = registry.object(reference.key, of: scope) {
                 values.append(object(known))
                 continue
             }
-            guard let value = try? cell(StoreSlot.local(member.key), &hints[place]) else { return nil }
+            guard let value = try? cell(StoreSlot.local(reference.key), &hints[place]) else { return nil }
             values.append(value)
         }
         return values

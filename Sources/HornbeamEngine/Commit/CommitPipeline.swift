@@ -232,8 +232,9 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Waits until a transaction is written and, with `needsSync`, synced. Leads a batch if there is no leader. Leaves the round.
-    func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
+    /// Waits until a transaction is written and, with `needsSync`, synced. Leads a batch if there is no leader. Leaves the round. Calls `written`
+    /// between the write and the sync of a batch that it leads.
+    func wait(for number: TransactionNumber, round: Int, needsSync: Bool, written: (() -> Void)? = nil) throws(EngineError) {
         monitor.lock()
         defer {
             unsafe state.undone.leave(round)
@@ -245,12 +246,12 @@ final class CommitPipeline: Sendable {
             let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
             if reached >= number { return }
             try lifecycle.require(.commit)
-            if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync) }
+            if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync, written) }
         }
     }
 
     /// Writes the queued transactions as one batch. The caller has the lock, which is released during the write.
-    private func flush(needsSync: Bool) {
+    private func flush(needsSync: Bool, _ written: (() -> Void)?) {
         guard let log = unsafe state.log else {
             return assertionFailure("A store without a log has failed or is closed, which a committing thread learns first.")
         }
@@ -269,9 +270,12 @@ final class CommitPipeline: Sendable {
             if !group.isEmpty {
                 var records: [TransactionRecord] = []
                 for commit in group { commit.addRecords(to: &records) }
-                mark = try log.append(records)
+                mark = try log.append(records, beginsWriting: syncs && written != nil)
             }
-            if syncs { _ = try log.sync() }
+            if syncs {
+                written?()
+                _ = try log.sync()
+            }
         } catch { failure = error }
         finish(group, mark, synced: syncs, failure)
     }

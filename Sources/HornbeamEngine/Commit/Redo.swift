@@ -177,4 +177,15 @@ extension ByteReader {
         }
         return keys
     }
+    /// The fields of `put` after the tree.
+    mutating func redoPut() throws(EngineError) -> (key: Bytes, value: Bytes, isBlob: Bool) {
+        let isBlob = try integer(UInt8.self) == 1
+        let keyLength = Int(try integer(UInt16.self))
+        let valueLength = Int(try integer(UInt32.self))
+        let key = try readBytes(keyLength)
+        return (key, try readBytes(valueLength), isBlob)
+    }
+
+    /// The key of `delete`.
+    mutating func redoKey() throws(EngineError) -> Bytes { try readBytes(Int(try integer(UInt16.self))) }
 }

@@ -57,6 +57,9 @@ extension FileSystem {
 extension File {
     /// The default does nothing: files without a device need no early write.
     package func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {}
+
+    /// The default does nothing: files without a device are read fast.
+    package func expectRead(at offset: UInt64, count: Int) {}
 }
 
 package enum FileMode: Sendable {
@@ -85,6 +88,8 @@ package protocol File: AnyObject, Sendable {
     /// Starts to send bytes that were just written to the device. Waits only while the device's queue is full. A later sync makes the
     /// bytes durable.
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
+    /// Asks the system to read bytes ahead that will be read soon. Does not wait for them.
+    func expectRead(at offset: UInt64, count: Int)
     func close() throws(EngineError)
 }
 

@@ -49,6 +49,13 @@ final class PosixFile: File {
         return done
     }
 
+    func expectRead(at offset: UInt64, count: Int) {
+        #if canImport(Glibc)
+        // Only a hint: a system that refuses it reads the bytes when they are needed.
+        _ = posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
+        #endif
+    }
+
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) {
         try checkOwner()
         var done = 0

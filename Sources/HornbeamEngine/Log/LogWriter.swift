@@ -135,17 +135,18 @@ package final class LogWriter: Sendable {
     /// Whether a write or a sync of the log has failed. All later calls throw `durabilityLost`.
     package var isPoisoned: Bool { state.withLock { $0.refusal?.code == .durabilityLost } }
 
-    /// Appends transactions as one group, in one write, and returns the end of the group. The group is durable after `sync()`.
+    /// Appends transactions as one group, in one write, and returns the end of the group. The group is durable after `sync()`. With `beginsWriting`,
+    /// starts to send it to the device.
     ///
     /// Throws `full`, or another error of preallocation, and then the log is unchanged. Throws `durabilityLost` when the write itself failed for
     /// another reason than a full disk.
-    package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
+    package func append(_ group: some Collection<TransactionRecord>, beginsWriting: Bool = false) throws(EngineError) -> LogMark {
         precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
         let bound = LogGroupEncoder.bound(group)
         let frees = group.allSatisfy(\.frees)
         while true {
             do throws(EngineError) {
-                if let mark = try appendIfRoom(group, bound: bound, frees: frees) { return mark }
+                if let mark = try appendIfRoom(group, bound: bound, frees: frees, beginsWriting: beginsWriting) { return mark }
             } catch {
                 guard error.code == .full, frees, releaseReserve() else { throw error }
                 continue

@@ -252,10 +252,17 @@ struct Recovery {
     ) throws(EngineError) -> LogEnd {
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store, listing: listing)
         let replay = Replay(engine, publishesEach: options.startingPoint == .lastReadable)
+        let readAhead = ReplayReadAhead(engine) { (body) throws(EngineError) in
+            _ = unsafe try reader.replay(
+                from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed, upTo: limit
+            ) { (number, payload, _) throws(EngineError) in try body(number, unsafe Bytes(payload)) }
+        }
+        defer { readAhead.stop() }
         let end = unsafe try reader.replay(
             from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
             knownDurable: goal, upTo: limit
         ) { (number, payload, _) throws(EngineError) in
+            defer { readAhead.advance(to: number, bytes: payload.count) }
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
                 var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)

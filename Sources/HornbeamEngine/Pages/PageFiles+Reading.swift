@@ -22,6 +22,12 @@ extension PageFiles {
         }
     }
 
+    /// Asks the system to read a page ahead.
+    func expect(_ reference: PageReference) {
+        guard !reference.isEmpty, reference.address >> 63 == 0, let entry = try? handle(reference.file) else { return }
+        entry.file.expectRead(at: reference.offset, count: reference.recordBytes)
+    }
+
     /// Reads and verifies a record, and calls `body` with its header and its stored payload.
     func withRecord<R>(
         _ reference: PageReference, _ body: (PageHeader, UnsafeRawBufferPointer) throws(PageFault) -> R

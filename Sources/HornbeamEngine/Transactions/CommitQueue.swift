@@ -3,7 +3,8 @@
 //
 // Work that arrives without a leader makes its thread the leader. The leader takes the turn, executes its own work and that which arrives meanwhile,
 // in one version. When no group is being written to the log, it commits the group. Otherwise it leaves the group open and waits with the
-// followers; the next work that arrives is executed in the open group by its own thread. When the log is free, one member commits the group.
+// followers; the next work that arrives is executed in the open group by its own thread. When the log is free, the thread that wrote it commits the
+// open group, or after some groups in a row one member of it does.
 // So each sync covers all work that arrived during the previous sync, the writer's turn never waits for a thread to wake up, nodes that several
 // transactions change are copied once, and a waiting thread sleeps once. Each work is still a transaction of its own.
 //
@@ -176,21 +177,36 @@ package final class CommitQueue: Sendable {
     }
 
     /// Returns when a group is durable. Answers its followers before any later step of the commit.
-    private func commit(_ group: CommitGroup, leader: QueuedWork) -> QueuedWork.Outcome {
+    ///
+    /// If a group was left open meanwhile, commits it too, because the log would stand still until another thread wakes up. Then the followers are
+    /// answered by `previous` while the device writes that group.
+    /// - Parameter leader: The member that this thread executes; nil if this thread commits the group for others.
+    private func commit(
+        _ group: CommitGroup, leader: QueuedWork?, after previous: (() -> Void)? = nil, inARow: Int = 1
+    ) -> QueuedWork.Outcome {
+        var previous = previous
+        func answerPrevious() { previous.take()?() }
         let steps = CommitSteps(
             executed: {
                 group.isLed = false
                 self.stepDown()
             },
+            written: previous == nil ? nil : answerPrevious,
             logged: { isDurable in
                 group.isInLog = false
-                self.logIsFree()
-                if isDurable { group.answered = self.answer(group, leader: leader) { .over(.success(group.number($0))) } }
+                answerPrevious()
+                let answer = { if isDurable { group.answered = self.answer(group, leader: leader) { .over(.success(group.number($0))) } } }
+                if let next = self.logIsFree(takesNext: inARow < Self.groupsInARow) {
+                    _ = self.commit(next, leader: nil, after: answer, inARow: inARow + 1)
+                } else {
+                    answer()
+                }
             })
         var failure: EngineError?
         do throws(EngineError) { try group.commit(steps) } catch { failure = error }
+        answerPrevious()
         if group.isLed { stepDown() }
-        if group.isInLog { logIsFree() }
+        if group.isInLog { _ = logIsFree(takesNext: false) }
         if let answered = group.answered { return answered }
         return answer(group, leader: leader) { place in
             failure.map { group.outcome(place, after: $0) } ?? .over(.success(group.number(place)))
@@ -206,8 +222,8 @@ package final class CommitQueue: Sendable {
     }
 
     /// Answers the members of a group with the outcome at their position; returns the leader's own.
-    private func answer(_ group: CommitGroup, leader: QueuedWork, _ outcome: (Int) -> QueuedWork.Outcome) -> QueuedWork.Outcome {
-        assert(group.members.contains { $0 === leader }, "The leader is a member of its group.")
+    private func answer(_ group: CommitGroup, leader: QueuedWork?, _ outcome: (Int) -> QueuedWork.Outcome) -> QueuedWork.Outcome {
+        assert(leader == nil || group.members.contains { $0 === leader }, "The leader is a member of its group.")
         var own = QueuedWork.Outcome.alone
         for (index, place) in group.members.enumerated() {
             if place === leader { own = outcome(index) } else { place.end(outcome(index)) }
@@ -226,18 +242,24 @@ package final class CommitQueue: Sendable {
         next?.end(.lead)
     }
 
-    /// After a log write, selects a leader for the open group.
-    private func logIsFree() {
+    /// After a log write: returns the open group, which the caller must commit, or selects a member of it as its leader.
+    private func logIsFree(takesNext: Bool) -> CommitGroup? {
         let group = state.withLock { state -> CommitGroup? in
             assert(state.inLog > 0, "A log write ends after it began.")
             state.inLog -= 1
             guard state.inLog == 0, !state.isLed, let group = state.open else { return nil }
             state.open = nil
             state.isLed = true
+            if takesNext { state.inLog = 1 }
             return group
         }
+        if takesNext { return group }
         if let group { group.members[0].end(.commit(group)) }
+        return nil
     }
+
+    /// The groups that one thread commits, one after the other, before it returns to its caller.
+    private static let groupsInARow = 4
 }
 
 /// The error of queued work. Nothing was written.

@@ -22,6 +22,7 @@ extension Engine {
             abort(transaction)
             throw error
         }
+        steps.written?()
         do throws(EngineError) { try transaction.applyDeferred() } catch {
             let poisoned = core.pipeline.failLogFirst(error)
             abort(transaction)

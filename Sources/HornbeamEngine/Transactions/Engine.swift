@@ -273,7 +273,7 @@ package final class Engine: Sendable {
             core.pipeline.endTurn()
             steps.executed()
             do throws(EngineError) {
-                try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+                try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full, written: steps.written)
                 steps.logged(true)
             } catch {
                 steps.logged(false)

@@ -26,7 +26,7 @@ extension WriteTransaction {
         case .put:
             try replayPut(tree, &reader)
         case .delete:
-            _ = try delete(try reader.readBytes(Int(try reader.integer(UInt16.self))), from: tree)
+            _ = try delete(try reader.redoKey(), from: tree)
         case .putRow:
             let key = try reader.integer(UInt64.self)
             try replayRow(tree, key, &reader)
@@ -55,11 +55,8 @@ extension WriteTransaction {
     }
 
     func replayPut(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
-        let isBlob = try reader.integer(UInt8.self) == 1
-        let keyLength = Int(try reader.integer(UInt16.self))
-        let valueLength = Int(try reader.integer(UInt32.self))
-        let key = try reader.readBytes(keyLength)
-        try replayPut(tree, key, try reader.readBytes(valueLength), isBlob: isBlob)
+        let (key, value, isBlob) = try reader.redoPut()
+        try replayPut(tree, key, value, isBlob: isBlob)
     }
 
     func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {

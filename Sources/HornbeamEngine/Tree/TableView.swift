@@ -69,6 +69,9 @@ package struct TableView: Sendable {
         try readRow(key, at: &location) { _ in }
     }
 
+    /// Asks the system to read the leaf of a key ahead.
+    func expect(_ key: UInt64) throws(EngineError) { try root.expectLeaf { $0.childIndex(forHead: key) } }
+
     package func contains(_ key: UInt64) throws(EngineError) -> Bool {
         try withRow(key) { _ throws(EngineError) in true } ?? false
     }

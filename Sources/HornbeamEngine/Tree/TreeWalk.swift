@@ -29,6 +29,13 @@ extension FramePool {
         return frame
     }
 
+    /// Asks the system to read a child ahead, unless it is in memory.
+    func expectChild(_ node: SlottedNode, _ i: Int) {
+        guard childInMemory(node, i) == nil else { return }
+        let link = node.child(i)
+        if frame(holding: link.address) == nil { files.expect(link) }
+    }
+
     /// The frame of the page of a link in a node of this level. Must be called inside an epoch.
     func child(_ link: PageReference, below level: Int) throws(EngineError) -> UInt32 {
         if link.isInMemory { return link.frame }
@@ -135,6 +142,20 @@ extension FramePool {
             if page.level == 0 { return try checked(frame) }
             let node = SlottedNode(page)
             frame = try pool.child(node, choose(node))
+        }
+    }
+
+    /// Asks the system to read the leaf at the end of a descent ahead. Reads the inner nodes.
+    func expectLeaf(_ choose: (SlottedNode) -> Int) throws(EngineError) {
+        guard !reference.isEmpty else { return }
+        try reading { () throws(EngineError) in
+            var frame = try frame()
+            while pool.page(frame).level > 0 {
+                let node = SlottedNode(pool.page(frame))
+                let index = choose(node)
+                if node.page.level == 1 { return pool.expectChild(node, index) }
+                frame = try pool.child(node, index)
+            }
         }
     }
 

@@ -24,16 +24,16 @@ extension Store {
 struct StoreCheck {
     var report = StoreCheckReport()
     let snapshot: StoreSnapshot
-    private let progress: ProgressRelay
+    let progress: ProgressRelay
     /// The maximum number of problems of one part that are listed. Further problems are counted.
     private static let problemsMax = 20
     private var problemsOfPart = 0
-    /// The expected number of entries of each index.
-    private var expected: [Int: Int] = [:]
-    /// The expected number of members of each to-many with a to-one inverse.
-    private var mirrored: [ObjectIdentifier: Int] = [:]
-    /// Tables with unreadable rows: the expected number of their index entries is unknown.
-    private var unread: [EntityTable] = []
+    /// The expected entries of each index.
+    var expected: [Int: EntrySum] = [:]
+    /// The expected members of each to-many with a to-one inverse.
+    var mirrored: [ObjectIdentifier: EntrySum] = [:]
+    /// Tables with unreadable rows: the expected entries of their indexes are unknown.
+    private(set) var unread: [EntityTable] = []
 
     init(_ snapshot: StoreSnapshot, _ progress: ProgressRelay) {
         self.snapshot = snapshot
@@ -44,7 +44,7 @@ struct StoreCheck {
 
     mutating func run() throws {
         for case let table? in schema.tables { try guarded(table.entity.name) { try $0.check(table) } }
-        for index in schema.indexes { try guarded(index.title) { try $0.compareCount(index) } }
+        for index in schema.indexes { try guarded(index.title) { try $0.compare(index) } }
         for table in unread { report.problems.append("\(table.entity.name): its indexes were not compared with rows that cannot be read.") }
         for link in schema.links { try guarded(link.relationship.description) { try $0.check(link) } }
         try guarded("history") { try $0.checkHistory() }
@@ -78,23 +78,29 @@ struct StoreCheck {
     // MARK: Rows against indexes
 
     private mutating func check(_ table: EntityTable) throws {
+        do throws(EngineError) {
+            try forEachRow(of: table) { (check, row, key) throws(EngineError) in try check.check(row, key, table) }
+        } catch {
+            unread.append(table)
+            throw error
+        }
+    }
+
+    /// Calls `body` with this check and each row of a table.
+    mutating func forEachRow(
+        of table: EntityTable, _ body: (inout StoreCheck, RowView, UInt64) throws(EngineError) -> Void
+    ) throws(EngineError) {
         let view = snapshot.view(table)
         let total = view.count
         var done = 0
         var copy = self
-        do throws(EngineError) {
-            try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count { try copy.check(leaf.row(slot), leaf.key(slot), table) }
-                done += leaf.count
-                try copy.progress.report(table.entity.name, done, total)
-                return true
-            }
-        } catch {
-            self = copy
-            unread.append(table)
-            throw error
+        defer { self = copy }
+        try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
+            for slot in 0 ..< leaf.count { try body(&copy, leaf.row(slot), leaf.key(slot)) }
+            done += leaf.count
+            try copy.progress.report(table.entity.name, done, total)
+            return true
         }
-        self = copy
     }
 
     private mutating func check(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
@@ -104,56 +110,32 @@ struct StoreCheck {
             problem("\(table.entity.name) \(key) has no version.")
         }
         var indexKey = IndexKey()
-        for index in table.indexes {
-            try index.fill(&indexKey, from: row, of: table)
-            if indexKey.isExcluded || (index.isUnique && indexKey.hasNull) { continue }
-            expected[index.number, default: 0] += 1
-            if indexKey.isTruncated || !index.isUnique { indexKey.append(objectKey: key) }
-            try check(index, indexKey.bytes, object)
+        for index in table.indexes where try index.fillEntry(&indexKey, from: row, key, of: table) {
+            unsafe indexKey.bytes.withRawBytes { unsafe expected[index.number, default: EntrySum()].add($0, object) }
         }
         for case let column? in table.columns where column.type == .reference && !row.isNull(column.column) {
             try check(column, row, object, table)
         }
     }
 
-    private mutating func check(_ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference) throws(EngineError) {
-        let name = "\(schema.model.entities[Int(object.entityIndex)].name) \(object.key)"
-        guard let value = try snapshot.engineSnapshot.index(index.tree).get(key) else {
-            return problem("\(name) is missing in the index \(index.title).")
-        }
-        let found = unsafe try key.withRawBytes { (key) throws(EngineError) -> ObjectReference in
-            unsafe try value.withRawBytes { (value) throws(EngineError) -> ObjectReference in
-                unsafe try index.reference(key, value, schema: schema)
-            }
-        }
-        if found != object { problem("The entry of \(name) in the index \(index.title) names another object.") }
-    }
-
     private mutating func check(
         _ column: StoredColumn, _ row: RowView, _ object: ObjectReference, _ table: EntityTable
     ) throws(EngineError) {
-        let name = "\(table.entity.name) \(object.key)"
         guard let target = column.reference(in: row, schema: schema) else {
-            return problem("“\(column.property.name)” of \(name) names an object of an entity that it cannot have.")
+            return problem("“\(column.property.name)” of \(name(object)) names an object of an entity that it cannot have.")
         }
         let targetTable = schema.table(at: target.entityIndex)
         let back = try backReference(column, target, targetTable)
         if back == .gone { report.danglingReferences += 1 }
         if let mirror = table.mirrors.first(where: { $0.column.column == column.column }) {
-            mirrored[ObjectIdentifier(mirror.link), default: 0] += 1
-            let reader = try snapshot.members(mirror.link.relationship)
-            if let value = try reader.members.get(MemberTrees.memberKey(owner: target.key, member: object.key)) {
-                let entity = unsafe value.withUnsafeBytes { unsafe reader.trees.entityIndex($0, schema: schema) }
-                if entity != object.entityIndex {
-                    problem("\(name) has another entity among “\(mirror.link.relationship.name)” of the object it names.")
-                }
-            } else {
-                problem("\(name) is missing among “\(mirror.link.relationship.name)” of the object it names.")
-            }
+            let key = MemberTrees.memberKey(owner: target.key, member: object.key)
+            unsafe key.withRawBytes { unsafe mirrored[ObjectIdentifier(mirror.link), default: EntrySum()].add($0, object) }
         } else if case .other(let other) = back, other != object {
-            problem("“\(column.property.name)” of \(name) names an object whose inverse names another one.")
+            problem("“\(column.property.name)” of \(name(object)) names an object whose inverse names another one.")
         }
     }
+
+    func name(_ object: ObjectReference) -> String { "\(schema.model.entities[Int(object.entityIndex)].name) \(object.key)" }
 
     private enum BackReference: Equatable {
         case gone
@@ -172,16 +154,6 @@ struct StoreCheck {
         } ?? .gone
     }
 
-    // MARK: Indexes against rows
-
-    private mutating func compareCount(_ index: ValueIndex) throws(EngineError) {
-        let count = try snapshot.engineSnapshot.index(index.tree).count
-        report.indexEntries += count
-        let wanted = expected[index.number] ?? 0
-        guard !unread.contains(where: { table in table.indexes.contains { $0.number == index.number } }) else { return }
-        if count > wanted { problem("The index \(index.title) has \(count - wanted) entries without a row.") }
-    }
-
     // MARK: Relationships
 
     private mutating func check(_ link: LinkIndex) throws(EngineError) {
@@ -189,9 +161,7 @@ struct StoreCheck {
         let count = reader.members.count
         report.links += count
         if link.kind == .mirror {
-            let wanted = mirrored[ObjectIdentifier(link)] ?? 0
-            guard !unread.contains(where: { table in table.mirrors.contains { $0.link === link } }) else { return }
-            if count > wanted { problem("“\(link.relationship)” has \(count - wanted) members that name no such owner.") }
+            guard try compare(link, reader) else { return }
         } else {
             try checkBothEnds(link, reader)
         }

@@ -74,16 +74,26 @@ extension EvaluatedValue {
         }
         switch operation {
         case .count: return .value(.int(Int64(operands.count)))
-        case .sum: return .value(Arithmetic.sum(numbers))
-        case .avg: return .value(Arithmetic.average(numbers))
-        case .min: return .value(Arithmetic.extreme(numbers, .less))
-        case .max: return .value(Arithmetic.extreme(numbers, .greater))
+        case .sum, .avg, .min, .max: return .value(operation.total(numbers) ?? .null)
         case .unionOfObjects, .unionOfArrays, .unionOfSets:
             return .collection(operands.filter { !$0.isNull }, isOrdered: isOrderedCollection)
         case .distinctUnionOfObjects, .distinctUnionOfArrays, .distinctUnionOfSets:
             var seen = MemberTable()
             let distinct = try operands.filter { try !$0.isNull && seen.insert($0, &work) }
             return .collection(distinct, isOrdered: isOrderedCollection)
+        }
+    }
+}
+
+extension FetchExpression.CollectionOperator {
+    /// The total of values other than nil; nil for the other operators.
+    package func total(_ values: [PropertyValue]) -> PropertyValue? {
+        switch self {
+        case .sum: Arithmetic.sum(values)
+        case .avg: Arithmetic.average(values)
+        case .min: Arithmetic.extreme(values, .less)
+        case .max: Arithmetic.extreme(values, .greater)
+        default: nil
         }
     }
 }

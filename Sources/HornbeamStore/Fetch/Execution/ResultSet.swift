@@ -136,7 +136,7 @@ package struct ResultSet: Sendable {
     }
 
     /// Removes the rows outside a range.
-    mutating func keep(_ range: Range<Int>) {
+    package mutating func keep(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range must lie within the result set.")
         skipped += range.lowerBound
         count = range.count

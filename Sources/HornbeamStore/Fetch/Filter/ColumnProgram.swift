@@ -12,6 +12,8 @@ indirect enum ColumnProgram {
     /// The length of a text in UTF-16 code units, counted in the bytes of the cell.
     case length(StoredColumn)
     case memberCount(MemberCounter)
+    /// The total of an attribute of the members of an unordered to-many.
+    case memberTotal(FetchExpression.CollectionOperator, PropertyDescription, LinkIndex)
     case function(PredicateFunction, [ColumnProgram])
     case general(FetchExpression)
 
@@ -62,6 +64,9 @@ struct ColumnProgramCompiler {
         case .constant(let value): return .constant(value)
         case .keyPath(.evaluatedObject, let steps):
             if steps.count == 2, steps[1] == .collection(.count) { return memberCount(.keyPath(.evaluatedObject, [steps[0]])) }
+            if steps.count == 3, case .collection(let operation) = steps[1], case .name(let name) = steps[2] {
+                return memberTotal(operation, name, of: steps[0])
+            }
             return path(node, steps)
         case .keyPath(let collection, [.collection(.count)]): return memberCount(collection)
         case .function(.count, let arguments): return arguments.count == 1 ? memberCount(arguments[0]) : nil
@@ -101,7 +106,7 @@ struct ColumnProgramCompiler {
     /// False for objects and composites, which the evaluator does not pass to functions as plain values.
     private func isScalar(_ program: ColumnProgram) -> Bool {
         switch program {
-        case .constant, .length, .memberCount, .function: true
+        case .constant, .length, .memberCount, .memberTotal, .function: true
         case .cell(let column): column.type != .reference && column.type != .composite
         case .path(_, let rest, _): rest[rest.count - 1].cellType != .reference && rest[rest.count - 1].cellType != .composite
         case .object, .general: false
@@ -123,6 +128,15 @@ struct ColumnProgramCompiler {
             return .memberCount(MemberCounter(reader.schema.link(relationship), filters: filters))
         default: return nil
         }
+    }
+
+    /// `toMany.@sum.attribute` and the like. Ordered members would be read in another order than that of their rows.
+    private func memberTotal(_ operation: FetchExpression.CollectionOperator, _ name: String, of step: FetchExpression.Step) -> ColumnProgram? {
+        guard [.sum, .avg, .min, .max].contains(operation), let relationship = toMany([step]), !relationship.isOrdered,
+            let attribute = relationship.destinationEntity?.propertiesByName[name], let type = attribute.cellType, type != .reference,
+            type != .composite, !attribute.isTransient
+        else { return nil }
+        return .memberTotal(operation, attribute, reader.schema.link(relationship))
     }
 
     private func toMany(_ steps: [FetchExpression.Step]) -> PropertyDescription? {

@@ -54,6 +54,7 @@ final class DictionaryInputReader {
             if row.isNull(column.column) { return .null }
             return .int(try length(column, row))
         case .memberCount(let counter): return .int(try counter.count(owner: key, context))
+        case .memberTotal(let operation, let attribute, let link): return try total(operation, of: attribute, link, owner: key)
         case .function(let function, let arguments):
             var values: [EvaluatedValue] = []
             values.reserveCapacity(arguments.count)
@@ -67,6 +68,26 @@ final class DictionaryInputReader {
         unsafe try row.withBytes(column.column) { bytes throws(EngineError) in unsafe Self.utf16Count(bytes) }
     }
 
+    /// The total of an attribute of the members of an owner.
+    private func total(
+        _ operation: FetchExpression.CollectionOperator, of attribute: PropertyDescription, _ link: LinkIndex, owner: UInt64
+    ) throws(EngineError) -> PropertyValue {
+        let members = try context.reader(link).references(owner: owner)
+        var values: [PropertyValue] = []
+        values.reserveCapacity(members.count)
+        if let entity = members.first?.entityIndex, members.allSatisfy({ $0.entityIndex == entity }),
+            let column = context.schema.table(at: entity).columns[attribute.index] {
+            context.count(rows: members.count)
+            try context.view(entity).forEachRow(members.map(\.key)) { (_, row, _) throws(EngineError) -> Bool in
+                values.append(try cell(column, row))
+                return true
+            }
+        } else {
+            for member in members { values.append(try value(at: [attribute], of: member)) }
+        }
+        return operation.total(values.filter { $0 != .null }) ?? .null
+    }
+
     /// A whole number, a Boolean or a reference as bits that are equal if and only if the values are equal; nil for programs with other values.
     func number(_ program: ColumnProgram, _ row: RowView, _ key: UInt64) throws(EngineError) -> (bits: UInt64, isNull: Bool)? {
         switch program {
@@ -75,7 +96,7 @@ final class DictionaryInputReader {
             return row.isNull(column.column) ? (0, true) : (column.bits(in: row, width), false)
         case .length(let column): return row.isNull(column.column) ? (0, true) : (UInt64(bitPattern: try length(column, row)), false)
         case .memberCount(let counter): return (UInt64(bitPattern: try counter.count(owner: key, context)), false)
-        case .object, .constant, .path, .function, .general: return nil
+        case .object, .constant, .path, .memberTotal, .function, .general: return nil
         }
     }
 

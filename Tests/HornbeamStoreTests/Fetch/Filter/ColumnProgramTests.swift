@@ -32,7 +32,7 @@ struct ColumnProgramTests {
         #expect(columns == [[.int(Int64(text.utf16.count))]])
     }
 
-    @Test("lengths, functions, counts and subqueries are compiled; the evaluator computes the rest")
+    @Test("lengths, functions, counts, totals of members and subqueries are compiled; the evaluator computes the rest")
     func compiledForms() throws {
         let library = try Library()
         let snapshot = try library.store.snapshot()
@@ -45,10 +45,11 @@ struct ColumnProgramTests {
         for format in [
             "name", "length:(name)", "born * 2 + 1", "uppercase:(name)", "publications.@count", "count:(publications)",
             "SUBQUERY(publications, $x, $x.year > 1955).@count", "desk.author.name", "length:(desk.author.name) + publications.@count",
+            "publications.@sum.year", "publications.@avg.year + 1", "publications.@max.title",
         ] {
             #expect(try isCompiled(format), "\(format)")
         }
-        for format in ["publications.@sum.year", "TERNARY(born > 1900, 1, 2)", "SUBQUERY(publications, $x, $x.author == SELF).@count"] {
+        for format in ["publications.@distinctUnionOfObjects.year", "publications.@max.author", "TERNARY(born > 1900, 1, 2)", "SUBQUERY(publications, $x, $x.author == SELF).@count"] {
             #expect(try !isCompiled(format), "\(format)")
         }
     }
@@ -77,7 +78,12 @@ struct ColumnProgramTests {
             if relationship.isToMany {
                 formats += ["\(name).@count", "count:(\(name))", "\(name).@count * 10 + \(name).@count"]
                 if let text { formats.append("SUBQUERY(\(name), $x, $x.\(text.name) CONTAINS[c] 'b').@count") }
-                if let number { formats += ["count:(SUBQUERY(\(name), $x, $x.\(number.name) > 1955))", "\(name).@max.\(number.name)"] }
+                if let number {
+                    formats += [
+                        "count:(SUBQUERY(\(name), $x, $x.\(number.name) > 1955))", "\(name).@max.\(number.name)", "\(name).@sum.\(number.name)",
+                        "\(name).@avg.\(number.name)", "\(name).@min.\(number.name) + 1",
+                    ]
+                }
             } else if let text {
                 formats += ["\(name).\(text.name)", "length:(\(name).\(text.name))"]
             }

@@ -249,6 +249,18 @@ struct PlanTests {
                   members of Author.publications where ANY author.publications.isbn == "isbn 17": 20 entries
                   order by ID
                 """)
+        #expect(
+            try plan("Author", "ANY publications.author.publications.isbn == 'isbn 17'") == """
+                fetch Author
+                  look up 1 object by ID, found by ANY publications.author.publications.isbn == "isbn 17"
+                  order by ID
+                """)
+        #expect(
+            try plan("Author", "ANY publications.year == 1917") == """
+                fetch Author
+                  look up 1 object by ID, found by ANY publications.year == 1917
+                  order by ID
+                """, "by an index of values that need not be unique")
     }
 
     @Test("alternatives with an index each are a union of entries")
