@@ -1,4 +1,5 @@
 internal import HornbeamModel
+internal import HornbeamStore
 
 /// The current batch of a lazy result (FET-5).
 final class FetchedBatch {
