@@ -9,7 +9,7 @@ import Testing
 @Suite struct ReplayReadAheadTests {
     private static let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed4), Column(id: ColumnID(2), kind: .bytes)])
 
-    /// A disk whose checkpoint has many leaves, and whose log changes them at random. It includes big transactions, and trees that it makes.
+    /// A disk whose checkpoint has many leaves, and whose log changes them at random. It includes a big transaction, and a tree that it makes.
     private static func disk(_ seed: UInt64, transactions: Int) throws -> SimulatedDisk {
         var random = SplitMix(seed: seed)
         let disk = SimulatedDisk()
@@ -40,7 +40,7 @@ import Testing
         for round in 0..<transactions {
             try store.write { transaction in
                 if round == transactions / 2 { index = try transaction.createIndex(named: "more words") }
-                for _ in 0..<(round % 30 == 7 ? 1000 : 40) { try change(transaction, index) }
+                for _ in 0..<(round == 20 ? 1000 : 80) { try change(transaction, index) }
                 if round % 10 == 0 { _ = try transaction.reserve(3) }
             }
         }
