@@ -19,9 +19,6 @@ package final class WriteTransaction {
     private(set) var nextObjectKey: UInt64
     private(set) var nextTree: UInt32
     @safe @exclusivity(unchecked) private(set) var editors = TreeEditors()
-    // The editors that were used last, since consecutive changes often concern the same trees.
-    @safe @exclusivity(unchecked) private var recentIndex: TreeEditor?
-    @safe @exclusivity(unchecked) private var recentTable: TreeEditor?
     /// The ended transactions that share the version of this one (WriteTransaction+Sharing.swift).
     @safe @exclusivity(unchecked) var ended: [EndedTransaction] = []
     private(set) var created: [TreeID: String] = [:]
@@ -125,8 +122,6 @@ package final class WriteTransaction {
         names = names.filter { $0.value != tree }
         assert(editors[tree] === editor, "A dropped tree was changed by its editor.")
         editors.remove(tree)
-        recentIndex = nil
-        recentTable = nil
         created[tree] = nil
         dropped.insert(tree)
     }
@@ -393,24 +388,14 @@ package final class WriteTransaction {
     }
 
     private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
-        if let recentIndex, recentIndex.id == id {
-            try requireOpen()
-            return try applied(recentIndex)
-        }
         let editor = try editor(id)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
-        recentIndex = editor
         return editor
     }
 
     func table(editing id: TreeID, appliesDeferred: Bool = true) throws(EngineError) -> TreeEditor {
-        if let recentTable, recentTable.id == id {
-            try requireOpen()
-            return appliesDeferred ? try applied(recentTable) : recentTable
-        }
         let editor = try editor(id, appliesDeferred: appliesDeferred)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
-        recentTable = editor
         return editor
     }
 
