@@ -9,14 +9,19 @@ struct PendingRows {
     private var values: [ObjectReference: [Int: PropertyValue]] = [:]
     /// True for rows that the batch deletes; they receive no values.
     private let isDeleted: (ObjectReference) -> Bool
+    private let derivesLater: Bool
+    /// Unique keys with derived attributes of the written rows. `updateDerivedValues` claims them.
+    private(set) var keysToDerive: [(index: ValueIndex, object: ObjectReference)] = []
 
+    /// - Parameter derivesLater: True if the caller passes `keysToDerive` on after it has written the rows.
     init(
-        _ transaction: WriteTransaction, _ reader: RowReader,
+        _ transaction: WriteTransaction, _ reader: RowReader, derivesLater: Bool = false,
         isDeleted: @escaping (ObjectReference) -> Bool = { _ in false }
     ) {
         self.transaction = transaction
         self.reader = reader
         self.isDeleted = isDeleted
+        self.derivesLater = derivesLater
     }
 
     var isEmpty: Bool { order.isEmpty }
@@ -82,7 +87,8 @@ struct PendingRows {
             }
             updates.append(try UpdateValues(table, key: object.key, version: version, new))
         }
-        try execution.claimUniqueKeys(updates)
+        try execution.claimUniqueKeys(updates, derivingLater: derivesLater)
+        keysToDerive += execution.keysToDerive
         for update in updates { try execution.execute(update) }
         execution.finishChange()
         change.merge(execution.change)

@@ -37,10 +37,12 @@ extension SaveExecution {
 
     /// Updates the derived values after a batch, which writes rows itself. Adds the changes to the batch's published change.
     static func updateDerivedValues(
-        after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
+        after change: inout StoreChange, written: [ObjectReference], keys: [(index: ValueIndex, object: ObjectReference)] = [],
+        _ transaction: WriteTransaction, _ reader: RowReader
     ) throws {
         guard !reader.schema.derivations.isEmpty else { return }
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
+        execution.keysToDerive = keys
         let masks = Dictionary(change.updated.map { ($0.reference, $0.properties) }) { a, b in
             var both = a
             both.formUnion(b)

@@ -141,9 +141,8 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.store.check().problems == [])
     }
 
-    @Test("ATT-11, MOD-8: a key with a derived value is compared after all its values are changed")
-    func keysOfSeveralValues() throws {
-        let library = try Library(
+    private func files() throws -> Library {
+        try Library(
             model: ManagedObjectModel {
                 Entity("File") {
                     Attribute<Int>("folder")
@@ -152,6 +151,11 @@ private func derivedModel() throws -> ManagedObjectModel {
                     Unique("folder", "folded")
                 }
             })
+    }
+
+    @Test("ATT-11, MOD-8: a key with a derived value is compared after all its values are changed")
+    func keysOfSeveralValues() throws {
+        let library = try files()
         let moved = try library.insert("File", ["folder": 1, "name": "x"])
         let other = try library.insert("File", ["folder": 2, "name": "X"])
         try library.update(moved, ["folder": 2, "name": "Y"])
@@ -164,6 +168,30 @@ private func derivedModel() throws -> ManagedObjectModel {
         try library.insert("File", ["folder": 2, "name": "Y"])
         let conflicts = try #require(throws: SaveConflicts.self) { try library.update(moved, ["folder": 2]) }
         #expect(conflicts.uniques.map(\.objects) == [[moved]])
+        #expect(try library.store.check().problems == [])
+    }
+
+    @Test("ATT-11, BAT-2: a batch update compares keys with derived values after all their values are changed")
+    func keysOfSeveralValuesInBatches() throws {
+        let library = try files()
+        let moved = try library.insert("File", ["folder": 1, "name": "x"])
+        let other = try library.insert("File", ["folder": 2, "name": "X"])
+        func update(_ folder: PropertyValue, _ name: PropertyValue) throws {
+            var request = FetchDescription(entityName: "File")
+            request.predicate = try FetchPredicate(format: "folder == 1")
+            _ = try library.store.update(
+                BatchUpdate(
+                    request: request,
+                    assignments: [
+                        .init(library.property("folder", of: "File"), try FetchExpression(format: "%@", folder)),
+                        .init(library.property("name", of: "File"), try FetchExpression(format: "%@", name)),
+                    ]))
+        }
+        let conflicts = try #require(throws: SaveConflicts.self) { try update(2, "x") }
+        #expect(conflicts.uniques.map(\.objects) == [[moved]] && conflicts.uniques[0].existing == other)
+        try update(2, "Y")
+        #expect(try library.value(moved, "folded") == "y" && library.value(other, "folded") == "x")
+        #expect(throws: SaveConflicts.self) { try library.insert("File", ["folder": 2, "name": "y"]) }
         #expect(try library.store.check().problems == [])
     }
 
