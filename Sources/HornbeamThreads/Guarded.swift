@@ -3,7 +3,7 @@
 /// A value protected by a lock. Threads can wait until the value changes.
 ///
 /// `@unchecked Sendable`: the value is accessed only while the monitor is locked.
-@safe package struct Guarded<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+@safe @usableFromInline package struct Guarded<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline package let monitor: Monitor
     @usableFromInline package let value: UnsafeMutablePointer<Value>
 

@@ -7,7 +7,7 @@
 import Glibc
 
 /// A lock that is not recursive, with two conditions. Waiting for a condition releases the lock.
-@safe package final class Monitor: Sendable {
+@safe @usableFromInline package final class Monitor: Sendable {
     /// The conditions that threads wait for.
     package enum Condition: Sendable { case turn, progress }
 
@@ -24,7 +24,7 @@ import Glibc
     let origin: Origin
     private static let clock = CLOCK_MONOTONIC
 
-    package init(file: StaticString = #fileID, line: UInt = #line) {
+    @usableFromInline package init(file: StaticString = #fileID, line: UInt = #line) {
         origin = Origin(file: file, line: line)
         unsafe mutex = .allocate(capacity: 1)
         unsafe turn = .allocate(capacity: 1)
@@ -48,11 +48,11 @@ import Glibc
         unsafe progress.deallocate()
     }
 
-    package func lock() {
+    @usableFromInline package func lock() {
         if let thread = Interleaving.current { thread.lock(self) } else { lockDirectly() }
     }
 
-    package func unlock() {
+    @usableFromInline package func unlock() {
         if let thread = Interleaving.current { thread.unlock(self) } else { unlockDirectly() }
     }
 

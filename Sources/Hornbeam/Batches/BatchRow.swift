@@ -11,16 +11,17 @@ public final class BatchRow {
     private let writer: BatchWriter
     /// True if values are written directly into the cells; if false, they are collected until the row is complete.
     private let isDirect: Bool
-    /// The properties that were set. Unchecked: one thread fills a row, and accesses never overlap.
+    // The fields are unchecked, because one thread fills a row, and accesses never overlap.
+    /// The properties that were set.
     @safe @exclusivity(unchecked) private var given = PropertySet()
     private var values: [PropertyValue?]
-    private var members: [Int: [ObjectReference]] = [:]
+    @safe @exclusivity(unchecked) private var members: [Int: [ObjectReference]] = [:]
     private let reference: (ManagedObjectID) -> ObjectReference?
     /// The properties with a default, for rows that do not set them.
     private let defaults: [(index: Int, value: PropertyValue)]
     /// Whether each property is an attribute that is written directly into its cell if the value needs no conversion.
     private let isPlain: [Bool]
-    private var failure: (any Error)?
+    @safe @exclusivity(unchecked) private var failure: (any Error)?
 
     init(
         _ entity: EntityDescription, _ writer: BatchWriter, isDirect: Bool,

@@ -35,7 +35,8 @@ final class ObjectRecord {
     @safe @exclusivity(unchecked) var changedInEvent = PropertySet()
 
     init(propertyCount: Int) {
-        values = Array(repeating: .null, count: propertyCount)
+        // The initialiser of an array that repeats a value is not specialised: it looks up its type at each call.
+        values = (0..<propertyCount).map { _ in .null }
     }
 
     /// The record of a new object. It contains all values, and the save writes all of them.

@@ -79,6 +79,8 @@ extension ManagedObjectContext {
         snapshot = new
         tracker.objects.views = views
         tracker.countEdit()
+        // Usual after a save of this context.
+        if taken.isEmpty, ignored.isEmpty, !arrived.isOverflowing, parent == nil { return ObjectChanges() }
         var merged = taken.isEmpty ? MergedChanges() : mergeRemoteChanges(taken, new)
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)

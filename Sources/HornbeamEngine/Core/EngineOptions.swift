@@ -43,7 +43,7 @@ package struct EngineOptions: Sendable {
     /// Bytes of redo after which a checkpoint starts, if `SpacePolicy` does not demand one before.
     package var checkpointLogBytes = 64 << 20
     /// Bytes of redo above which a transaction may write its pages and attach them to the log, instead of logging the redo.
-    package var attachThreshold = 1 << 20
+    package var attachThreshold = 256 << 10
     /// Dead bytes in page files that are permitted in a store of any size. Cleaning begins when there are more, plus about a third of the live
     /// bytes.
     package var slackBytes = 1 << 20

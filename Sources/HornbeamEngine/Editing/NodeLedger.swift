@@ -5,13 +5,13 @@
 import Glibc
 import Synchronization
 
-/// The nodes that one transaction made and retired. Only the transaction's thread uses it. The fields that each change writes skip the check of
-/// exclusive access: no method lends one to other code.
+/// The nodes that one transaction made and retired. Only the transaction's thread uses it. Its fields skip the check of exclusive access: no method
+/// lends one to other code.
 @safe final class NodeLedger {
     let pool: FramePool
     /// The number of the transaction. Nodes that it made may be changed in place.
     let birth: UInt64
-    private var scratchPage: Page?
+    @safe @exclusivity(unchecked) private var scratchPage: Page?
     @safe @exclusivity(unchecked) private(set) var born: [UInt32] = []
     @safe @exclusivity(unchecked) private(set) var bornInner: [UInt32] = []
     /// Frames of nodes and cached pages that the transaction replaced. Other versions may still need them.
@@ -19,9 +19,9 @@ import Synchronization
     /// Pages on disk that the transaction replaced.
     @safe @exclusivity(unchecked) private(set) var deadPages: [PageReference] = []
     /// Blobs whose entry or cell was deleted or replaced.
-    var deadBlobs: [PageReference] = []
+    @safe @exclusivity(unchecked) var deadBlobs: [PageReference] = []
     /// Blobs appended for this transaction.
-    var newBlobs: [PageReference] = []
+    @safe @exclusivity(unchecked) var newBlobs: [PageReference] = []
     @safe @exclusivity(unchecked) private var spare: [UInt32] = []
 
     init(pool: FramePool, birth: UInt64) {

@@ -12,7 +12,7 @@ final class TreeEditor {
     let isTable: Bool
     let ledger: NodeLedger
     let pool: FramePool
-    var layouts: TableLayouts?
+    @safe @exclusivity(unchecked) var layouts: TableLayouts?
     @safe @exclusivity(unchecked) private(set) var root: PageReference
     /// Inner nodes from the root down, each with the index of its link.
     @safe @exclusivity(unchecked) private(set) var path: [(frame: UInt32, index: Int)] = []
@@ -23,7 +23,7 @@ final class TreeEditor {
     /// True if redo records have changes of the tree that are not applied yet.
     @safe @exclusivity(unchecked) var hasDeferredChange = false
     /// Of a table: the key of the last new row. A row behind it probably begins or continues a run of ascending keys.
-    var lastInserted: UInt64 = 0
+    @safe @exclusivity(unchecked) var lastInserted: UInt64 = 0
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
         self.id = id

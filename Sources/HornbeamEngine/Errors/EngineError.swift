@@ -1,7 +1,7 @@
 // The one error type of the engine: the event, the affected file or tree, and the remedy.
 
 /// An error of the engine.
-package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
+@usableFromInline package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure that callers tell apart.
     package enum Code: String, Sendable, Hashable {
         /// There is no store at the path: other files are there, or nothing is there and no store may be created.
@@ -53,7 +53,7 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         self.errno = errno
     }
 
-    package var description: String {
+    @usableFromInline package var description: String {
         var text = "\(code.rawValue): \(message)"
         if let path { text += " [\(path)]" }
         return text

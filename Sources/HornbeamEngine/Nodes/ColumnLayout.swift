@@ -11,7 +11,7 @@ package struct ColumnID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The storage of a column's cells: a bit, a fixed number of bytes, or variable bytes.
-package enum ColumnKind: UInt8, Sendable, Hashable {
+@usableFromInline package enum ColumnKind: UInt8, Sendable, Hashable {
     case bit = 0
     case fixed1 = 1
     case fixed2 = 2

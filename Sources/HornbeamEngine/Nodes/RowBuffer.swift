@@ -6,14 +6,14 @@
 import Glibc
 
 /// A reusable row to be written to a table. Not thread-safe.
-@safe package final class RowBuffer {
+@safe @usableFromInline package final class RowBuffer {
     let layout: ColumnLayout
-    let columnCount: Int
+    @usableFromInline let columnCount: Int
     /// One slot for each column. Not an array: each access to an array in a class checks exclusivity and changes reference counts, which is too
     /// slow for bulk inserts.
-    private let slots: UnsafeMutablePointer<Slot>
+    @usableFromInline let slots: UnsafeMutablePointer<Slot>
     /// The fixed cells, sixteen bytes for each column.
-    private let fixed: UnsafeMutableRawPointer
+    @usableFromInline let fixed: UnsafeMutableRawPointer
     private var heap: UnsafeMutableRawPointer
     private var heapCapacity = 1024
     private var heapCount = 0
@@ -24,9 +24,9 @@ import Glibc
     /// The table's layouts whose current layout was last found equal to this row's layout.
     var layoutsFoundEqual: TableLayouts?
 
-    private struct Slot {
-        let kind: ColumnKind
-        var isNull = true
+    @usableFromInline struct Slot {
+        @usableFromInline let kind: ColumnKind
+        @usableFromInline var isNull = true
         var cell = Cell()
     }
 
@@ -63,14 +63,14 @@ import Glibc
 
     package func setNull(_ column: Int) { unsafe slot(column).pointee.isNull = true }
 
-    @inline(__always)
-    private func slot(_ column: Int) -> UnsafeMutablePointer<Slot> {
+    @inlinable @inline(__always)
+    func slot(_ column: Int) -> UnsafeMutablePointer<Slot> {
         precondition(column >= 0 && column < columnCount, "The row has no column \(column).")
         return unsafe slots + column
     }
 
     /// Sets a fixed cell. The size of `T` must be the column's width.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func set<T: BitwiseCopyable>(_ column: Int, _ value: T) {
         let slot = unsafe slot(column)
         precondition(
@@ -118,7 +118,7 @@ import Glibc
 
     // MARK: Reading cells
 
-    package func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
+    @inlinable package func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
     func kind(_ column: Int) -> ColumnKind { unsafe slot(column).pointee.kind }
     func cell(_ column: Int) -> Cell { unsafe slot(column).pointee.cell }
     /// Whether a column has variable bytes and its cell is not null.

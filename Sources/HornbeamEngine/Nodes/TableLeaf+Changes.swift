@@ -8,7 +8,7 @@ extension TableLeaf {
         assert(slot == 0 || self.key(slot - 1) < key, "The keys of a leaf ascend.")
         storeKey(key, at: slot)
         page.count = slot + 1
-        for i in layout.columns.indices { writeCell(i, slot, row) }
+        writeCells(slot, row)
         assert(self.key(slot) == key, "A key fits the key width of its leaf.")
         assert(page.heapStart >= arraysEnd, "The arrays and the heap of a leaf do not overlap.")
         return true
@@ -27,7 +27,7 @@ extension TableLeaf {
         }
         storeKey(key, at: slot)
         page.count = count + 1
-        for i in layout.columns.indices { writeCell(i, slot, row) }
+        writeCells(slot, row)
         assert(self.key(slot) == key, "A key fits the key width of its leaf.")
         assert(page.heapStart >= arraysEnd, "The arrays and the heap of a leaf do not overlap.")
         return true
@@ -47,29 +47,52 @@ extension TableLeaf {
         page.store(word & below | (word & ~below) << 1, at: first)
     }
 
-    /// Writes a cell. `room` is the heap that a variable cell may reuse: the bytes of the cell that it replaces.
-    private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer, reusing room: (start: Int, length: Int) = (0, 0)) {
-        let column = column(i)
-        assert(column.kind == row.kind(i).rawValue, "A row has the kinds of its table's columns.")
-        let isNull = row.isNull(i)
-        setBit(Int(column.nullBitmap), slot, isNull)
-        if column.valueBitmap >= 0 {
-            setBit(Int(column.valueBitmap), slot, !isNull && row.bit(i))
-        } else if column.kind == ColumnKind.bytes.rawValue {
-            guard !isNull else { return page.store(UInt32(0), at: cellOffset(column, slot)) }
-            let cell = row.cell(i)
-            let reuses = room.length > 0 && cell.length <= room.length
-            let start = reuses ? room.start : page.pushHeap(cell.length)
-            if reuses { page.heapGarbage -= cell.length }
-            page.copy(row.bytes(i), to: start)
-            page.store(UInt16(start), at: cellOffset(column, slot))
-            page.store(
-                UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0),
-                at: cellOffset(column, slot) + 2)
-        } else if isNull {
-            page.zero(cellOffset(column, slot), count: Int(column.width))
-        } else {
-            page.copy(row.fixedBytes(i).prefix(Int(column.width)), to: cellOffset(column, slot))
+    /// Writes the cells of a row. The offsets that its cells share are computed once.
+    ///
+    /// - Parameter reusesHeap: True if a variable cell may reuse the bytes of the cell that it replaces.
+    private func writeCells(_ slot: Int, _ row: RowBuffer, reusesHeap: Bool = false) {
+        assert(row.columnCount == layout.columns.count, "A row has the columns of its table.")
+        let (capacity, bitmaps, bitmapBytes) = (capacity, bitmapsStart, bitmapBytes)
+        let columns = bitmaps + bitmapBytes * layout.bitmapCount
+        for i in 0..<row.columnCount {
+            let column = column(i)
+            assert(column.kind == row.kind(i).rawValue, "A row has the kinds of its table's columns.")
+            let room = reusesHeap ? heapRange(i, slot) : (0, 0)
+            let isNull = row.isNull(i)
+            setBit(in: bitmaps + bitmapBytes * Int(column.nullBitmap), slot, isNull)
+            guard column.valueBitmap < 0 else {
+                setBit(in: bitmaps + bitmapBytes * Int(column.valueBitmap), slot, !isNull && row.bit(i))
+                continue
+            }
+            let offset = columns + capacity * Int(column.fixedBefore) + slot * Int(column.width)
+            if isNull {
+                page.zero(offset, count: Int(column.width))
+            } else if column.kind == ColumnKind.bytes.rawValue {
+                writeVariableCell(row.cell(i), row.bytes(i), at: offset, reusing: room)
+            } else {
+                writeFixedCell(row, i, Int(column.width), at: offset)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func writeVariableCell(_ cell: RowBuffer.Cell, _ bytes: Bytes, at offset: Int, reusing room: (start: Int, length: Int)) {
+        let reuses = room.length > 0 && cell.length <= room.length
+        let start = reuses ? room.start : page.pushHeap(cell.length)
+        if reuses { page.heapGarbage -= cell.length }
+        page.copy(bytes, to: start)
+        page.store(UInt16(start), at: offset)
+        page.store(UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0), at: offset + 2)
+    }
+
+    /// The common widths are stored without a call.
+    @inline(__always)
+    private func writeFixedCell(_ row: RowBuffer, _ i: Int, _ width: Int, at offset: Int) {
+        let cell = row.fixedBytes(i)
+        switch width {
+        case 8: page.store(cell.load(0, as: UInt64.self), at: offset)
+        case 4: page.store(cell.load(0, as: UInt32.self), at: offset)
+        default: page.copy(cell.prefix(width), to: offset)
         }
     }
 
@@ -82,7 +105,7 @@ extension TableLeaf {
         guard page.heapStart - arraysEnd >= needed else { return false }
         page.heapGarbage += heapBytes(slot..<slot + 1)
         assert(page.heapGarbage <= page.limit - page.heapStart, "Dead bytes lie in the heap.")
-        for i in layout.columns.indices { writeCell(i, slot, row, reusing: heapRange(i, slot)) }
+        writeCells(slot, row, reusesHeap: true)
         return true
     }
 

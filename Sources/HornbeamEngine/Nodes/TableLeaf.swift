@@ -114,8 +114,12 @@ struct TableLeaf {
         page.load(bitmapsStart + bitmapBytes * bitmap + slot >> 3, as: UInt8.self) >> UInt8(slot & 7) & 1 == 1
     }
 
-    func setBit(_ bitmap: Int, _ slot: Int, _ value: Bool) {
-        let offset = bitmapsStart + bitmapBytes * bitmap + slot >> 3
+    func setBit(_ bitmap: Int, _ slot: Int, _ value: Bool) { setBit(in: bitmapsStart + bitmapBytes * bitmap, slot, value) }
+
+    /// Sets the bit of a row in the bitmap that starts at an offset.
+    @inline(__always)
+    func setBit(in bitmapStart: Int, _ slot: Int, _ value: Bool) {
+        let offset = bitmapStart + slot >> 3
         let mask = UInt8(1) << UInt8(slot & 7)
         let byte: UInt8 = page.load(offset)
         page.store(value ? byte | mask : byte & ~mask, at: offset)

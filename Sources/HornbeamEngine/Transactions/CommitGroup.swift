@@ -80,11 +80,11 @@ final class CommitGroup: @unchecked Sendable {
 
     /// Returns when all work is committed, as durably as one of the members needs it.
     func commit(_ steps: CommitSteps) throws(EngineError) {
-        committed = try transaction.commit(Self.durability(of: members.map(\.durability)), steps: steps, published: published)
+        committed = try transaction.commit(Self.durability(of: members.lazy.map(\.durability)), steps: steps, published: published)
     }
 
     /// The strongest durability: `full` if one of them is, otherwise the shortest delay.
-    static func durability(of members: [Durability]) -> Durability {
+    static func durability(of members: some Sequence<Durability>) -> Durability {
         if members.contains(.full) { return .full }
         return members.min { $0.delayNanoseconds < $1.delayNanoseconds } ?? .full
     }

@@ -6,7 +6,7 @@
 
 /// A write transaction. One thread uses it. If it is released without a commit, it is aborted.
 ///
-/// The fields that each change reads or writes skip the check of exclusive access: no method lends one of them to code that reads it again.
+/// Its fields skip the check of exclusive access: no method lends one of them to code that reads it again.
 package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
@@ -14,26 +14,26 @@ package final class WriteTransaction {
     /// Those of the ledger's pool. A field of its own spares each change the reference counts of the pool.
     private let epochs: Epochs
     /// The number that the commit will have. It increases when a transaction is added that shares the version, and during a replay.
-    package internal(set) var number: TransactionNumber
+    @safe @exclusivity(unchecked) package internal(set) var number: TransactionNumber
     @safe @exclusivity(unchecked) var redo: Redo
-    private(set) var nextObjectKey: UInt64
-    private(set) var nextTree: UInt32
+    @safe @exclusivity(unchecked) private(set) var nextObjectKey: UInt64
+    @safe @exclusivity(unchecked) private(set) var nextTree: UInt32
     @safe @exclusivity(unchecked) private(set) var editors = TreeEditors()
     /// The ended transactions that share the version of this one (WriteTransaction+Sharing.swift).
     @safe @exclusivity(unchecked) var ended: [EndedTransaction] = []
-    private(set) var created: [TreeID: String] = [:]
-    private(set) var dropped: Set<TreeID> = []
-    private(set) var names: [String: TreeID]
+    @safe @exclusivity(unchecked) private(set) var created: [TreeID: String] = [:]
+    @safe @exclusivity(unchecked) private(set) var dropped: Set<TreeID> = []
+    @safe @exclusivity(unchecked) private(set) var names: [String: TreeID]
     @safe @exclusivity(unchecked) private var isOpen = true
     @safe @exclusivity(unchecked) var hasFailed = false
     /// A user of the turn of this process, if the store is shared.
-    var user: TurnUser?
+    @safe @exclusivity(unchecked) var user: TurnUser?
     /// The recorded changes that are not applied yet (WriteTransaction+DeferredApply.swift).
     @safe @exclusivity(unchecked) var deferred: DeferredChanges
     /// The leaves that are written before the commit; nil before the first (WriteTransaction+EarlyLeaves.swift).
-    var earlyLeaves: EarlyLeaves?
+    @safe @exclusivity(unchecked) var earlyLeaves: EarlyLeaves?
     /// The number of nodes in memory from which leaves are written.
-    var unwrittenMax: Int
+    @safe @exclusivity(unchecked) var unwrittenMax: Int
 
     var pageSize: Int { ledger.pool.pageSize }
     var blobThreshold: Int { pageSize / 4 }
@@ -410,6 +410,7 @@ package final class WriteTransaction {
     }
 
     /// Runs a change inside an epoch. After an error the transaction can only be aborted.
+    @inline(__always)
     func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = epochs.enter()
         defer { epochs.leave(slot) }
@@ -417,6 +418,7 @@ package final class WriteTransaction {
     }
 
     /// Runs a change that has several steps and enters an epoch in each, so that frames can be freed between them. Errors as in `mutate`.
+    @inline(__always)
     func mutateInSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         try applyDeferred()
         do throws(EngineError) { return try change() } catch {
@@ -453,7 +455,9 @@ package final class WriteTransaction {
             throw error
         }
         assert(zip(ended, ended.dropFirst()).allSatisfy { $0.number < $1.number }, "Transactions end in the order of their numbers.")
-        let published = continueLastEnded() ?? published
+        // Not with `??`: a closure as the argument of a generic operator is converted, which takes two allocations.
+        var published = published
+        if let ofLastEnded = continueLastEnded() { published = ofLastEnded }
         defer {
             isOpen = false
             user?.exit()

@@ -1,7 +1,7 @@
 // Reads an index of one version: lookups, counts, ranks and ordered walks.
 
 /// An index of byte keys in one version. The view of a transaction's own changes is valid until its next change.
-package struct IndexView: Sendable {
+@usableFromInline package struct IndexView: Sendable {
     let root: TreeRoot
     /// The snapshot or transaction, retained so that the version is not released.
     let owner: any AnyObject & Sendable

@@ -6,7 +6,7 @@
 import Synchronization
 
 /// The rows of one leaf. Valid only inside the closure that gets it.
-@safe package struct LeafView {
+@safe @usableFromInline package struct LeafView {
     @usableFromInline let page: Page
     @usableFromInline let columns: UnsafeMutablePointer<PhysicalColumn>
     @usableFromInline let capacity: Int
@@ -21,7 +21,7 @@ import Synchronization
     @usableFromInline let bitmaps: UInt16
 
     /// The number of rows in the leaf.
-    package let count: Int
+    @usableFromInline package let count: Int
 
     @inline(__always)
     init?(_ pool: FramePool, _ frame: UInt32, _ layouts: TableLayouts, transaction: UInt64) {
@@ -118,9 +118,9 @@ import Synchronization
 }
 
 /// One row. Valid only inside the closure that gets it.
-package struct RowView {
-    package let leaf: LeafView
-    package let slot: Int
+@usableFromInline package struct RowView {
+    @usableFromInline package let leaf: LeafView
+    @usableFromInline package let slot: Int
 
     @inlinable init(leaf: LeafView, slot: Int) {
         self.leaf = leaf
@@ -201,7 +201,7 @@ package struct RowView {
 
 /// The last known location of a row: a hint, which is checked before use. `RowLocation()` is an unknown location. Only fourteen bytes, because
 /// every object has one.
-package struct RowLocation: Sendable, Hashable {
+@usableFromInline package struct RowLocation: Sendable, Hashable {
     /// The frame (low half) and its generation (high half).
     @usableFromInline let place: UInt64
     /// The low half of the version's number.

@@ -1,7 +1,7 @@
 // Reads a table of one version: rows by key, in batches, and leaf by leaf.
 
 /// A table in one version. The view of a transaction's own changes is valid until its next change.
-package struct TableView: Sendable {
+@usableFromInline package struct TableView: Sendable {
     let root: TreeRoot
     let layouts: TableLayouts
     /// The version's number; `noTransaction` for the view of a running transaction, whose rows have no stable locations.

@@ -19,7 +19,6 @@ final class BatchSession {
 
     let transaction: WriteTransaction
     let row: RowBuffer
-    private var change = StoreChange()
     private let store: Store
     private let table: EntityTable
     private let publishesChanges: Bool
@@ -33,6 +32,7 @@ final class BatchSession {
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
+    @safe @exclusivity(unchecked) private var change = StoreChange()
     @safe @exclusivity(unchecked) private var entries: [Run]
     /// Entries of the members index of each mirror that wait to be written.
     @safe @exclusivity(unchecked) private var memberEntries: [EntryBatch]

@@ -18,15 +18,14 @@ struct KeyCell {
     @inline(__always)
     mutating func set(_ raw: UnsafeRawBufferPointer) {
         isNull = false
-        bytes.removeAll(keepingCapacity: true)
+        if !bytes.isEmpty { bytes.removeAll(keepingCapacity: true) }
         unsafe bytes.append(contentsOf: raw)
     }
 
     /// Sets a value that was converted to the column's type.
     mutating func set(_ value: PropertyValue) {
-        clear()
         switch value {
-        case .null: return
+        case .null: clear()
         case .int(let number): unsafe withUnsafeBytes(of: number) { unsafe set($0) }
         case .double(let number): unsafe withUnsafeBytes(of: number) { unsafe set($0) }
         case .bool(let flag): set(flag: flag ? 1 : 0)
@@ -37,11 +36,10 @@ struct KeyCell {
         case .data(let data): unsafe data.withUnsafeBytes { unsafe set($0) }
         case .objectID(let id): set(id.uriRepresentation().absoluteString)
         case .decimal(let number):
-            isNull = false
-            DecimalCode.append(number, to: &bytes)
-        case .dictionary(let parts):
-            isNull = false
-            bytes = CompositeCode.encode(parts)
+            var code: [UInt8] = []
+            DecimalCode.append(number, to: &code)
+            (isNull, bytes) = (false, code)
+        case .dictionary(let parts): (isNull, bytes) = (false, CompositeCode.encode(parts))
         case .array, .set: preconditionFailure("A \(value.kindName) is not a value of an attribute.")
         }
     }

@@ -1,11 +1,11 @@
 package import HornbeamModel
 
 /// An object of a store: its concrete entity and its key.
-package struct ObjectReference: Hashable, Sendable, Comparable, CustomStringConvertible {
+@usableFromInline package struct ObjectReference: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The position in `model.entities` of the object's own, concrete entity.
-    package var entityIndex: Int32
+    @usableFromInline package var entityIndex: Int32
     /// Unique over all entities of the store, never 0.
-    package var key: UInt64
+    @usableFromInline package var key: UInt64
 
     @inlinable
     package init(entityIndex: Int32, key: UInt64) {
@@ -17,11 +17,11 @@ package struct ObjectReference: Hashable, Sendable, Comparable, CustomStringConv
         self.init(entityIndex: Int32(entity.index), key: key)
     }
 
-    package static func < (a: Self, b: Self) -> Bool { a.key < b.key }
+    @usableFromInline package static func < (a: Self, b: Self) -> Bool { a.key < b.key }
 
-    package static func == (a: Self, b: Self) -> Bool { a.key == b.key && a.entityIndex == b.entityIndex }
+    @usableFromInline package static func == (a: Self, b: Self) -> Bool { a.key == b.key && a.entityIndex == b.entityIndex }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    @usableFromInline package func hash(into hasher: inout Hasher) { hasher.combine(key) }
 
-    package var description: String { "\(entityIndex):\(key)" }
+    @usableFromInline package var description: String { "\(entityIndex):\(key)" }
 }

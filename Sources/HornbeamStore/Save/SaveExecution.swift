@@ -195,7 +195,8 @@ extension EntityTable {
 
     /// Values by property index, converted to the types of the columns.
     func converted(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
-        var slots = [PropertyValue?](repeating: nil, count: columns.count)
+        // The initialiser of an array that repeats a value is not specialised: it looks up its type at each call.
+        var slots: [PropertyValue?] = columns.map { _ in nil }
         for (property, value) in values {
             assert(slots.indices.contains(property.index), "A value belongs to a property of its entity.")
             let isConverted = unsafe cells[property.index].holds(value) || !property.isAttribute
