@@ -71,7 +71,7 @@ struct LimitedSuite {
         let process = Process()
         process.executableURL = URL(filePath: CommandLine.arguments[0])
         process.arguments = [
-            "--limited", type.contestant.rawValue, "--group", group.path, "--store", copy, "--pool", "\(limit / 4)", "--rows", "\(count)",
+            "--limited", type.contestant.rawValue, "--group", group.path, "--store", copy, "--pool", "\(max(limit / 16, 8 << 20))", "--rows", "\(count)",
             "--folder", options.folder,
         ]
         let pipe = Pipe()

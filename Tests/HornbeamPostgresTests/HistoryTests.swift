@@ -20,8 +20,10 @@ import Testing
         }
     }
 
-    private func open(_ schema: String, _ history: HistoryTracking? = HistoryTracking()) throws -> PersistentContainer {
-        var description = PostgresServer.description(schema)
+    private func open(
+        _ schema: String, _ history: HistoryTracking? = HistoryTracking(), application: String = "tests"
+    ) throws -> PersistentContainer {
+        var description = PostgresServer.description(schema, application: application)
         description.history = history
         return try PostgresServer.container(description, Self.model())
     }
@@ -223,9 +225,12 @@ import Testing
     @Test("HIS-1: a save without history is reported to later readers")
     func gapIsNoticed() throws {
         let schema = PostgresServer.freshSchema()
-        var container = try open(schema)
+        let application = "gap" + UUID().uuidString.prefix(8)
+        var container = try open(schema, application: application)
         let token = try container.history.currentToken()
         try container.close()
+        // While a connection of the first container ends, the second one would still record history.
+        while try PostgresServer.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(application)'") != "0" { Thread.sleep(forTimeInterval: 0.01) }
         container = try open(schema, nil)
         try save("unseen", container)
         try container.close()

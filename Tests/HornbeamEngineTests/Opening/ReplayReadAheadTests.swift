@@ -14,6 +14,8 @@ import Testing
         var random = SplitMix(seed: seed)
         let disk = SimulatedDisk()
         let store = try TestStore(fileSystem: disk) { options in
+            // Without checkpoints, which would shorten the log.
+            options.poolBytes = 16 << 20
             options.checkpointLogBytes = 64 << 20
             options.slackBytes = 64 << 20
             options.attachThreshold = 24 << 10
