@@ -139,6 +139,33 @@ struct SalvageTests {
         #expect(report.problems.allSatisfy { $0.hasSuffix(".") && !$0.hasSuffix("..") }, "\(report)")
     }
 
+    @Test("a check beside an unreadable table names the rows of other tables that their common index lacks")
+    func aCheckComparesReadableTables() throws {
+        let disk = try makeStore(seed: 1)
+        let library = try open(disk)
+        let schema = library.store.schema
+        let snapshot = try library.store.engine.snapshot()
+        var entries: [(index: ValueIndex, key: [UInt8], object: ObjectReference)] = []
+        for index in schema.indexes where Set(entries.map(\.object.entityIndex)).count < 2 {
+            entries = []
+            try snapshot.index(index.tree).forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+                entries.append((index, Array(key), try index.reference(key, value, schema: schema)))
+                return true
+            }
+        }
+        let lost = try #require(entries.first)
+        let other = try #require(entries.first { $0.object.entityIndex != lost.object.entityIndex })
+        let transaction = try library.store.engine.begin()
+        #expect(try transaction.delete(lost.key, from: lost.index.tree))
+        _ = try transaction.commit()
+        try library.store.close()
+        damage(try #require(try leaves(disk).first { $0.objects.contains(other.object) }).place, disk)
+        let problems = try open(disk).store.check().problems
+        let name = schema.model.entities[Int(lost.object.entityIndex)].name
+        #expect(problems.contains("\(name) \(lost.object.key) is missing in the index \(lost.index.title)."), "\(problems)")
+        #expect(!problems.contains { $0.contains("without a row") }, "\(problems)")
+    }
+
     @Test("the last part of a table is not said to end with the largest number")
     func anOpenEndIsSaidAsOne() {
         func text(_ keys: ClosedRange<UInt64>) -> String {
