@@ -177,6 +177,7 @@ extension ByteReader {
         }
         return keys
     }
+
     /// The fields of `put` after the tree.
     mutating func redoPut() throws(EngineError) -> (key: Bytes, value: Bytes, isBlob: Bool) {
         let isBlob = try integer(UInt8.self) == 1

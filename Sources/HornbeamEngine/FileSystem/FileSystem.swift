@@ -59,7 +59,7 @@ extension File {
     package func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {}
 
     /// The default does nothing: files without a device are read fast.
-    package func expectRead(at offset: UInt64, count: Int) {}
+    package func readAhead(at offset: UInt64, count: Int) {}
 }
 
 package enum FileMode: Sendable {
@@ -89,7 +89,7 @@ package protocol File: AnyObject, Sendable {
     /// bytes durable.
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
     /// Asks the system to read bytes ahead that will be read soon. Does not wait for them.
-    func expectRead(at offset: UInt64, count: Int)
+    func readAhead(at offset: UInt64, count: Int)
     func close() throws(EngineError)
 }
 

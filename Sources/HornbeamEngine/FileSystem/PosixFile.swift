@@ -49,7 +49,7 @@ final class PosixFile: File {
         return done
     }
 
-    func expectRead(at offset: UInt64, count: Int) {
+    func readAhead(at offset: UInt64, count: Int) {
         #if canImport(Glibc)
         // Only a hint: a system that refuses it reads the bytes when they are needed.
         _ = posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)

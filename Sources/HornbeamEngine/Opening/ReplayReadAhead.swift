@@ -62,7 +62,7 @@ import HornbeamThreads
                     try waitUntilApplied(number)
                     position.snapshot = try engine.snapshot()
                 } else {
-                    try expectLeaves(of: payload, &position)
+                    try requestLeaves(of: payload, &position)
                 }
                 guard position.leaves >= Self.leavesMax else { return }
                 try waitUntilApplied(position.pause)
@@ -92,7 +92,7 @@ import HornbeamThreads
     }
 
     /// Requests the leaves of single entries and rows. Other changes, which are rare, end the reading of the transaction.
-    private func expectLeaves(of payload: Bytes, _ position: inout Position) throws(EngineError) {
+    private func requestLeaves(of payload: Bytes, _ position: inout Position) throws(EngineError) {
         var reader = ByteReader(payload)
         while !reader.isAtEnd, let code = RedoCode(rawValue: try reader.integer(UInt8.self)) {
             if code == .sequence {
@@ -104,16 +104,16 @@ import HornbeamThreads
             guard let index = position.snapshot.version.position(of: tree) else { return }
             let layouts = position.snapshot.version.trees[index].layouts
             switch code {
-            case .put where layouts == nil: try position.snapshot.index(tree).expect(try reader.redoPut().key)
-            case .delete where layouts == nil: try position.snapshot.index(tree).expect(try reader.redoKey())
+            case .put where layouts == nil: try position.snapshot.index(tree).readAhead(try reader.redoPut().key)
+            case .delete where layouts == nil: try position.snapshot.index(tree).readAhead(try reader.redoKey())
             case .putRow:
                 guard let layout = layouts?.all.last else { return }
                 let key = try reader.integer(UInt64.self)
                 try position.rows.row(of: tree, layout).readImage(&reader)
-                try position.snapshot.table(tree).expect(key)
+                try position.snapshot.table(tree).readAhead(key)
             case .deleteRows where layouts != nil:
                 let keys = try reader.keys()
-                for key in keys { try position.snapshot.table(tree).expect(key) }
+                for key in keys { try position.snapshot.table(tree).readAhead(key) }
                 position.leaves += keys.count
             default: return
             }

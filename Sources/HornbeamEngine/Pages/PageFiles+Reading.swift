@@ -23,9 +23,9 @@ extension PageFiles {
     }
 
     /// Asks the system to read a page ahead.
-    func expect(_ reference: PageReference) {
+    func readAhead(_ reference: PageReference) {
         guard !reference.isEmpty, reference.address >> 63 == 0, let entry = try? handle(reference.file) else { return }
-        entry.file.expectRead(at: reference.offset, count: reference.recordBytes)
+        entry.file.readAhead(at: reference.offset, count: reference.recordBytes)
     }
 
     /// Reads and verifies a record, and calls `body` with its header and its stored payload.

@@ -47,7 +47,7 @@
     }
 
     /// Asks the system to read the leaf of a key ahead.
-    func expect(_ key: Bytes) throws(EngineError) { try root.expectLeaf { $0.childIndex(for: key) } }
+    func readAhead(_ key: Bytes) throws(EngineError) { try root.readLeafAhead { $0.childIndex(for: key) } }
 
     /// The value of a key; nil if the index lacks the key.
     package func get(_ key: [UInt8]) throws(EngineError) -> [UInt8]? {

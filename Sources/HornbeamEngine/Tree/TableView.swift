@@ -70,7 +70,7 @@
     }
 
     /// Asks the system to read the leaf of a key ahead.
-    func expect(_ key: UInt64) throws(EngineError) { try root.expectLeaf { $0.childIndex(forHead: key) } }
+    func readAhead(_ key: UInt64) throws(EngineError) { try root.readLeafAhead { $0.childIndex(forHead: key) } }
 
     package func contains(_ key: UInt64) throws(EngineError) -> Bool {
         try withRow(key) { _ throws(EngineError) in true } ?? false

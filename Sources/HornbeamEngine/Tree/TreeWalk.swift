@@ -30,10 +30,10 @@ extension FramePool {
     }
 
     /// Asks the system to read a child ahead, unless it is in memory.
-    func expectChild(_ node: SlottedNode, _ i: Int) {
+    func readChildAhead(_ node: SlottedNode, _ i: Int) {
         guard childInMemory(node, i) == nil else { return }
         let link = node.child(i)
-        if frame(holding: link.address) == nil { files.expect(link) }
+        if frame(holding: link.address) == nil { files.readAhead(link) }
     }
 
     /// The frame of the page of a link in a node of this level. Must be called inside an epoch.
@@ -146,14 +146,14 @@ extension FramePool {
     }
 
     /// Asks the system to read the leaf at the end of a descent ahead. Reads the inner nodes.
-    func expectLeaf(_ choose: (SlottedNode) -> Int) throws(EngineError) {
+    func readLeafAhead(_ choose: (SlottedNode) -> Int) throws(EngineError) {
         guard !reference.isEmpty else { return }
         try reading { () throws(EngineError) in
             var frame = try frame()
             while pool.page(frame).level > 0 {
                 let node = SlottedNode(pool.page(frame))
                 let index = choose(node)
-                if node.page.level == 1 { return pool.expectChild(node, index) }
+                if node.page.level == 1 { return pool.readChildAhead(node, index) }
                 frame = try pool.child(node, index)
             }
         }

@@ -16,24 +16,24 @@ final class InterruptedDisk: FileSystem {
     private let inner: any FileSystem
     private let state: Guarded<State>
     private let whenWritingBegins: @Sendable () -> Void
-    private let whenReadIsExpected: @Sendable () -> Void
+    private let whenReadAhead: @Sendable () -> Void
 
     /// Runs a closure each time the device is asked to start writing.
     init(_ inner: any FileSystem, whenWritingBegins: @escaping @Sendable () -> Void) {
         self.inner = inner
         self.whenWritingBegins = whenWritingBegins
-        whenReadIsExpected = {}
+        whenReadAhead = {}
         state = Guarded(State(at: .max, times: 0, work: nil))
     }
 
-    /// Does the work before the call of that number, counted from zero, and so many that follow. Runs a closure each time a read is expected.
+    /// Does the work before the call of that number, counted from zero, and so many that follow. Runs a closure each time bytes are to be read ahead.
     init(
-        _ inner: any FileSystem, at call: Int, times: Int = 1, whenReadIsExpected: @escaping @Sendable () -> Void = {},
+        _ inner: any FileSystem, at call: Int, times: Int = 1, whenReadAhead: @escaping @Sendable () -> Void = {},
         _ work: @escaping @Sendable () -> Void
     ) {
         self.inner = inner
         whenWritingBegins = {}
-        self.whenReadIsExpected = whenReadIsExpected
+        self.whenReadAhead = whenReadAhead
         state = Guarded(State(at: call, times: times, work: work))
     }
 
@@ -47,7 +47,7 @@ final class InterruptedDisk: FileSystem {
     var wasInterrupted: Bool { state.withLock { $0.calls > $0.at } }
 
     fileprivate func beginWriting() { whenWritingBegins() }
-    fileprivate func expectRead() { whenReadIsExpected() }
+    fileprivate func readAhead() { whenReadAhead() }
 
     fileprivate func call() {
         let work = state.withLock { state in
@@ -128,7 +128,7 @@ private final class InterruptedFile: File {
     }
 
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError) { disk.beginWriting() }
-    func expectRead(at offset: UInt64, count: Int) { disk.expectRead() }
+    func readAhead(at offset: UInt64, count: Int) { disk.readAhead() }
 
     func size() throws(EngineError) -> UInt64 { try inner.size() }
 

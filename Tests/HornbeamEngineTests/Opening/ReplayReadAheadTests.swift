@@ -72,7 +72,7 @@ import Testing
 
     /// A disk whose reads take so long that the replay does not end before the thread has started.
     private static func slowDisk(_ disk: SimulatedDisk, _ requests: Requests) -> InterruptedDisk {
-        InterruptedDisk(disk, at: 0, times: .max, whenReadIsExpected: { requests.add() }) { usleep(100) }
+        InterruptedDisk(disk, at: 0, times: .max, whenReadAhead: { requests.add() }) { usleep(100) }
     }
 
     private final class Requests: Sendable {
