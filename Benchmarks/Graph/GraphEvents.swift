@@ -113,7 +113,7 @@ final class GraphEvents: EventContestant {
         let request = FetchRequest<Event>().where(Event.longitude > 37)
         if isLimited {
             // Millions of objects at once would need more than the limit.
-            for event in try context.fetchLazily(request.batches(of: 1_000)) { sum &+= event.digest }
+            try context.forEach(request) { sum &+= $0.digest }
         } else {
             for event in try context.fetch(request) { sum &+= event.digest }
         }

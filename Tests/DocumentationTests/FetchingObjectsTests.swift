@@ -80,4 +80,14 @@ import Testing
             #expect(titles == ["Dubliners", "The Last Man", "Frankenstein"])
         }
     }
+
+    @Test func objectsAreVisitedOneAfterTheOther() throws {
+        try container.read { context in
+            // snippet
+            var pages = 0
+            try context.forEach(FetchRequest<Book>().where { $0.year < 1900 }) { pages += $0.pages }
+            // end
+            #expect(pages == 750)
+        }
+    }
 }

@@ -26,6 +26,15 @@ struct FoundObjects: RandomAccessCollection {
     /// The rows, if no object with unsaved changes is among the results; nil otherwise.
     var rows: ResultSet? { mixed == nil ? stored : nil }
 
+    /// The results in a range.
+    func part(_ range: Range<Int>) -> FoundObjects {
+        if range == indices { return self }
+        if let mixed { return FoundObjects(Array(mixed[range])) }
+        var rows = stored
+        rows.keep(range)
+        return FoundObjects(rows)
+    }
+
     /// The rows as a short list; nil for longer results, and if there are objects with unsaved changes.
     var shortList: ResultSet.List? { mixed == nil ? stored.shortList : nil }
 

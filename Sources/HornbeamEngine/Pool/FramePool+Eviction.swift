@@ -5,13 +5,18 @@ import Synchronization
 extension FramePool {
     /// Evicts pages when the frames in use reach the pool's goal.
     ///
-    /// While a reader stays in its epoch for long, evicted frames stay in limbo and others come into use. Their memory is released later.
+    /// While a reader stays in its epoch for long, evicted frames stay in limbo and others come into use. Their memory is released later, except a few
+    /// megabytes: scans by several threads that wait for the disk need them again at once, and a page fault costs more than reading a page.
     func makeRoom(_ state: inout State) {
         guard state.allocationsUntilClock == 0 else { return state.allocationsUntilClock -= 1 }
         runClock(&state, wanted: 32)
         reclaim(&state)
-        if state.free.count > capacity / 8 { returnMemory(&state, downTo: state.inUse + capacity / 16) }
+        let kept = max(capacity / 8, FramePool.freeKept)
+        if state.free.count > kept { returnMemory(&state, downTo: state.inUse + kept / 2) }
     }
+
+    /// The number of free frames that keep their memory in a small pool.
+    private static let freeKept = 256
 
     /// Moves the frames that no reader can see from limbo to the free list.
     func reclaim(_ state: inout State) {

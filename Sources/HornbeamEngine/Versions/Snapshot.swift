@@ -34,7 +34,10 @@ package final class Snapshot: Sendable {
     package var hasRunningWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
 
     /// The pool's goal for its memory, in bytes.
-    package var poolBytes: Int { pool.capacity * pool.pageSize }
+    package var poolBytes: Int { poolPages * pool.pageSize }
+
+    /// The pool's goal for the number of its pages.
+    package var poolPages: Int { pool.capacity }
 
     package func tree(named name: String) -> TreeID? { version.names[name] }
 

@@ -15,6 +15,8 @@ final class FetchExecution {
     let workMax: Int
     /// True if the execution stopped at `workMax`, so that its results are incomplete.
     private(set) var isStopped = false
+    /// The last key of a scan that ended because it had read the maximum number of leaves.
+    private(set) var lastKey: UInt64?
 
     init(_ plan: FetchPlan, _ snapshot: StoreSnapshot, _ context: FilterContext, _ sink: ResultSink, workMax: Int = .max) {
         self.plan = plan
@@ -66,8 +68,9 @@ final class FetchExecution {
         }
     }
 
-    /// Returns false when the sink needs no more rows of any table.
-    func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
+    /// Passes the rows of a table that are in a window to the sink, or those of its first leaves. Returns false when the sink needs no more rows of any table.
+    @discardableResult
+    func scan(_ table: EntityTable, _ window: KeyWindow, leavesMax: Int = .max) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
         var leaves = 0
@@ -81,7 +84,10 @@ final class FetchExecution {
             try filter.narrow(&selection, leaf, table, context)
             try context.reportProgress(selection.selectedCount)
             isDone = try !sink.accept(&selection, leaf, table)
-            return !isDone && !window.ends(in: leaf)
+            guard !isDone, !window.ends(in: leaf) else { return false }
+            guard leaves >= leavesMax, leaf.count > 0, leaf.key(leaf.count - 1) < .max else { return true }
+            lastKey = leaf.key(leaf.count - 1)
+            return false
         }
         count(rows: rows, leaves: leaves)
         return !isDone

@@ -1,0 +1,158 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Objects visited one after the other, without a list of all of them.
+@Suite struct ForEachTests {
+    private struct Enough: Error {}
+
+    /// More rows than the store scans at once.
+    private static let many = 30_000
+
+    private func stack(_ kind: StoreKind, count: Int) throws -> Stack {
+        let stack = try Company.stack(kind)
+        let maker = stack.newContext()
+        for number in 0..<count {
+            let employee = maker.employee("e\(number + 100_000)", salary: number)
+            employee.isActive = number % 3 == 0
+        }
+        try maker.save()
+        return stack
+    }
+
+    private func requests() throws -> [(title: Comment, request: FetchRequest<Employee>)] {
+        let all = FetchRequest<Employee>()
+        return [
+            ("all", all), ("few", try all.where("salary == 7")), ("a third", try all.where("isActive == true")), ("none", try all.where("salary < 0")),
+            ("sorted", all.sorted(by: "name", ascending: false)), ("limited", all.limit(10)), ("from an offset", all.offset(3)),
+            ("small batches", all.batches(of: 7)), ("through a relationship", try all.where("department.name == nil")),
+        ]
+    }
+
+    private func visited(_ request: FetchRequest<Employee>, in context: ManagedObjectContext) throws -> [ManagedObjectID] {
+        var visited: [ManagedObjectID] = []
+        try context.forEach(request) { visited.append($0.objectID) }
+        return visited
+    }
+
+    @Test("FET-5: forEach visits the results of fetch, in their order", arguments: Setting.contexts, [0, 1, 40])
+    func visitsResults(setting: Setting, count: Int) throws {
+        let stack = try stack(setting.kind, count: count)
+        let context = setting.context(of: stack)
+        for (title, request) in try requests() {
+            #expect(try visited(request, in: context) == context.fetch(request).map(\.objectID), title)
+        }
+        // New, changed and deleted objects.
+        context.employee("e100003b", salary: 7)
+        let some = try context.fetch(FetchRequest<Employee>().limit(2))
+        some.first?.salary = -1
+        some.last.map(context.delete)
+        for (title, request) in try requests() {
+            #expect(try visited(request, in: context) == context.fetch(request).map(\.objectID), title)
+        }
+    }
+
+    @Test("FET-5: forEach over more rows than are scanned at once visits each result once", arguments: StoreKind.own)
+    func visitsManyResults(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        for (title, request) in try requests() {
+            #expect(try visited(request, in: context) == context.fetchIDs(request), title)
+        }
+        var salaries = 0
+        let before = context.fetchCounters
+        try context.forEach(FetchRequest<Employee>()) { salaries += $0.salary }
+        #expect(salaries == (0..<Self.many).reduce(0, +))
+        #expect(context.fetchCounters.fetches == before.fetches + 1 && context.fetchCounters.rowsRead == before.rowsRead + Self.many)
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-5: forEach holds the objects of one batch", arguments: StoreKind.own)
+    func holdsOneBatch(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        for (request, most) in [(FetchRequest<Employee>(), 1000), (FetchRequest<Employee>().batches(of: 50), 50)] {
+            var largest = 0
+            var number = 0
+            try context.forEach(request) { _ in
+                number += 1
+                if number % 997 == 0 { largest = max(largest, context.registeredObjects.count) }
+            }
+            #expect(number == Self.many && largest <= most && context.registeredObjects.isEmpty)
+        }
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("an error of the closure ends forEach", arguments: StoreKind.own, [1, 1_500, 20_000])
+    func errorsEndTheVisit(kind: StoreKind, last: Int) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        var visits = 0
+        #expect(throws: Enough.self) {
+            try context.forEach(FetchRequest<Employee>()) { _ in
+                visits += 1
+                if visits == last { throw Enough() }
+            }
+        }
+        #expect(visits == last)
+        #expect(try context.count(FetchRequest<Employee>()) == Self.many)
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-5: forEach visits the objects that it began with, while the closure saves", arguments: StoreKind.own)
+    func closureSaves(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        var names: [String] = []
+        try context.forEach(FetchRequest<Employee>()) { employee in
+            names.append(employee.name)
+            guard names.count % 4_000 == 1 else { return }
+            context.employee("new\(names.count)")
+            employee.name += "!"
+            try context.save()
+        }
+        #expect(names == (0..<Self.many).map { "e\($0 + 100_000)" })
+        #expect(try context.count(FetchRequest<Employee>()) == Self.many + 8)
+        #expect(try context.count(FetchRequest<Employee>().where("name ENDSWITH '!'")) == 8)
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("forEach throws the error of a page that cannot be read, after the objects before it")
+    func damagedPageThrows() throws {
+        let stack = try stack(.onDisk, count: Self.many)
+        try stack.container.close()
+        let pages = try FileManager.default.contentsOfDirectory(at: stack.url, includingPropertiesForKeys: [.fileSizeKey])
+            .filter { $0.lastPathComponent.hasPrefix("pages-") }
+        let largest = try #require(pages.max { try! Data(contentsOf: $0).count < Data(contentsOf: $1).count })
+        let intact = try Data(contentsOf: largest)
+        var failures = 0
+        for tenth in 4..<9 {
+            var bytes = intact
+            for offset in 0..<64 { bytes[intact.count * tenth / 10 + offset] ^= 0xFF }
+            try bytes.write(to: largest)
+            let container = try stack.reopened()
+            let context = container.newContext()
+            var visits = 0
+            let error = hornbeamError { try context.forEach(FetchRequest<Employee>()) { _ in visits += 1 } }
+            let expected = hornbeamError { _ = try context.fetch(FetchRequest<Employee>()) }
+            #expect(error?.code == expected?.code)
+            if error?.code == .damaged {
+                failures += 1
+                #expect(visits < Self.many)
+            } else {
+                #expect(visits == Self.many)
+            }
+            try container.close()
+        }
+        #expect(failures > 0)
+    }
+
+    @Test("forEach over another class, of dictionaries or of an unknown entity throws the errors of fetch")
+    func errorsOfRequests() throws {
+        let stack = try stack(.inMemory, count: 1)
+        let context = stack.newContext()
+        let department = FetchRequest<Department>(entityName: "Employee")
+        #expect(hornbeamError { try context.forEach(department) { _ in } }?.code == .unboundClass)
+        #expect(hornbeamError { try context.forEach(FetchRequest<Employee>(entityName: "Nothing")) { _ in } }?.code == .unknownEntity)
+    }
+}
