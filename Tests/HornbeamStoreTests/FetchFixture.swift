@@ -142,6 +142,8 @@ final class MemoryObject: KeyedValues {
         self.values = values
     }
 
+    func refer(_ toOne: String, to target: MemoryObject) { toOnes[toOne] = target }
+
     func resolve(in library: FilledLibrary) {
         for property in entity.relationships where property.isToOne {
             guard let target = library.object(values[property.name]) else { continue }

@@ -4,55 +4,66 @@ internal import HornbeamModel
 /// Access paths that begin at the destinations of a relationship: `author.name == "x"` leads to the members of the authors with that name,
 /// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the destinations. A path over
 /// several relationships is planned from its end, one relationship after the other.
+///
+/// The conditions are planned in ascending order of their numbers of destinations. A to-many is followed from the destinations only if that costs less
+/// than testing the members of the objects that the best plan so far reads.
 extension AccessPlanner {
     /// The number of destinations for which such a path is always planned. For more, following them must cost less than the best other plan.
     private static let relatedMin = 256
     /// The cost of following a relationship from one destination: a range of its members is counted, and later walked.
     private static let relatedCost = 2 * singleRowCost
+    /// The cost of following a to-many from a member whose row contains the owner: the row is read in a batch, once to test it and once for the owner.
+    private static let mirroredCost = 2 * rowCost
     /// The maximum number of relationships in a path that the planner follows.
     private static let depthMax = 3
 
-    func relatedAlternatives(cheaperThan limit: Int) throws(EngineError) -> [AccessChoice] {
+    /// The paths over relationships that cost less than the best other plan; all paths if that is nil.
+    func relatedAlternatives(besides other: AccessChoice?, cost otherCost: Int = 0) throws(EngineError) -> [AccessChoice] {
         guard schema.findsByIndexes, depth < Self.depthMax else { return [] }
+        var best = other.map { BestPlan($0, cost: otherCost) }
         var choices: [AccessChoice] = []
-        for (position, term) in terms {
-            if let choice = try containingChoice(position, term) { choices.append(choice) }
-        }
-        for (name, parts) in termsByFirstStep() {
-            guard let property = entity.propertiesByName[name] else { continue }
-            if property.isToOne {
-                if let choice = try toOneChoice(name, parts, limit) { choices.append(choice) }
-            } else if property.isStoredToMany {
-                for part in parts {
-                    if let choice = try toManyChoice(property, part, limit) { choices.append(choice) }
-                }
+        var byKeys: AccessChoice?
+        for condition in try relatedConditions() where best.map({ $0.cost > Double(Self.cheap) }) ?? true {
+            guard var choice = try relatedChoice(condition, best) else { continue }
+            if case .keys = choice.path {
+                // The keys of both conditions are known, so their intersection reads nothing.
+                if let byKeys { choice = intersection(byKeys, choice) }
+                byKeys = choice
+            } else {
+                choices.append(choice)
             }
+            let cost = cost(choice)
+            if let known = best, Double(cost) < known.cost { best = BestPlan(choice, cost: cost) }
         }
-        return choices
+        return byKeys.map { choices + [$0] } ?? choices
     }
 
-    private typealias Part = (position: Int, rest: Term)
-
-    /// The conditions on the destination of a relationship, by the name of the relationship.
-    private func termsByFirstStep() -> [(String, [Part])] {
-        var names: [String] = []
-        var parts: [String: [Part]] = [:]
-        for (position, term) in terms {
-            guard term.path.count > 1, case .name(let name) = term.path[0] else { continue }
-            var rest = term
-            rest.path.removeFirst()
-            if parts[name] == nil { names.append(name) }
-            parts[name, default: []].append((position, rest))
+    private func relatedChoice(_ condition: RelatedCondition, _ best: BestPlan?) throws(EngineError) -> AccessChoice? {
+        switch condition.kind {
+        case .containing(let position, let term): try containingChoice(position, term, best)
+        case .toOne(let property, let parts): try toOneChoice(property, parts, best)
+        case .toMany(let property, let part): try toManyChoice(property, part, condition.destinations, best)
         }
-        return names.map { ($0, parts[$0] ?? []) }
+    }
+
+    /// The objects that two lists of keys have in common.
+    private func intersection(_ first: AccessChoice, _ second: AccessChoice) -> AccessChoice {
+        guard case .keys(let keys, let via) = first.path, case .keys(let others, let otherVia) = second.path else { return first }
+        let set = KeySet(others)
+        let common = keys.filter(set.contains)
+        let nodes = [via, otherVia].compactMap { $0 }.flatMap { node in if case .and(let nodes) = node { nodes } else { [node] } }
+        return AccessChoice(
+            .keys(common, via: .and(nodes)), used: first.used.union(second.used), entries: common.count, isOrdered: first.isOrdered)
     }
 
     // MARK: Over a to-one
 
-    private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
-        guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
+    private func toOneChoice(_ property: PropertyDescription, _ parts: [Part], _ best: BestPlan?) throws(EngineError) -> AccessChoice? {
+        guard let link = mirror(of: property.name), let destination = property.destinationEntity else { return nil }
         let sure = parts.filter { isFalseWithoutDestination($0.rest, destination) }
-        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit: limit, total: rowTotal) else { return nil }
+        guard !sure.isEmpty,
+            let owners = try related(destination, sure.map(\.rest), limit: best?.cost ?? .infinity, costOfEach: Self.relatedCost, total: rowTotal)
+        else { return nil }
         let nodes = sure.compactMap { terms[at: $0.position]?.node }
         return try members(
             link, owners: owners, used: Set(sure.map(\.position)), via: nodes.count == 1 ? nodes[0] : .and(nodes))
@@ -72,7 +83,7 @@ extension AccessPlanner {
     // MARK: Over a to-many
 
     private func toManyChoice(
-        _ relationship: PropertyDescription, _ part: Part, _ limit: Int
+        _ relationship: PropertyDescription, _ part: Part, _ destinations: Destinations, _ best: BestPlan?
     ) throws(EngineError) -> AccessChoice? {
         guard part.rest.modifier == .any, part.rest.names != nil, let destination = relationship.destinationEntity else { return nil }
         var rest = part.rest
@@ -82,34 +93,47 @@ extension AccessPlanner {
         } else {
             rest.modifier = .direct
         }
+        let link = schema.link(relationship)
         let total = max(rowTotal, rowCount(of: destination))
-        guard let members = try related(destination, [rest], limit: limitWithMembers(limit, destination), total: total) else { return nil }
-        let owners = try owners(of: members, destination, schema.link(relationship))
+        let limit = best.map { $0.cost + testingCost(link, destination, destinations, $0.rows) } ?? .infinity
+        let costOfEach = link.kind == .mirror ? Self.mirroredCost : Self.relatedCost
+        guard destinations.count <= Self.relatedMin || Double(destinations.count * costOfEach) <= limit else { return nil }
+        guard let members = try related(destination, [rest], limit: limit, costOfEach: costOfEach, total: total) else { return nil }
+        let owners = try owners(of: members, destination, link)
         return AccessChoice(
             .keys(owners, via: terms[at: part.position]?.node), used: [part.position], entries: owners.count,
             isOrdered: returnsKeyOrder)
     }
 
     /// `publications CONTAINS %@` leads to the owners of that member.
-    private func containingChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
-        guard let name = term.key, term.comparator == .contains, term.modifier == .direct, let table = tables.first,
+    private func containingChoice(_ position: Int, _ term: Term, _ best: BestPlan?) throws(EngineError) -> AccessChoice? {
+        guard let name = term.key, term.modifier == .direct, let table = tables.first,
             let relationship = entity.propertiesByName[name], relationship.isStoredToMany,
             let destination = relationship.destinationEntity,
             let members = FilterCompiler(snapshot.reader, table).objectKeys(term), !members.hasNull
         else { return nil }
-        let owners = try owners(of: members.keys.sorted(), destination, schema.link(relationship))
+        let link = schema.link(relationship)
+        if let backward = try backwardReader(link) {
+            var count = 0
+            for member in members.keys { count += try backward.count(owner: member) }
+            if let best, Double(count * Self.entryCost) > best.cost + Double(best.rows * Self.singleRowCost) { return nil }
+        }
+        let owners = try owners(of: members.keys.sorted(), destination, link)
         return AccessChoice(
             .keys(owners, via: term.node), used: [position], entries: owners.count, isOrdered: returnsKeyOrder)
+    }
+
+    /// Reads the owners of members; nil if the row of a member contains its owner.
+    private func backwardReader(_ link: LinkIndex) throws(EngineError) -> MemberReader? {
+        guard let backward = link.backward else { return nil }
+        return try MemberReader(backward, schema: schema) { (id) throws(EngineError) in try snapshot.engineSnapshot.index(id) }
     }
 
     private func owners(
         of members: [UInt64], _ destination: EntityDescription, _ link: LinkIndex
     ) throws(EngineError) -> [UInt64] {
         var owners: Set<UInt64> = []
-        if let backward = link.backward {
-            let reader = try MemberReader(backward, schema: schema) { (id) throws(EngineError) in
-                try snapshot.engineSnapshot.index(id)
-            }
+        if let reader = try backwardReader(link) {
             for member in members { owners.formUnion(try reader.references(owner: member).map(\.key)) }
         } else if let inverse = link.relationship.inverse {
             for table in schema.tables(of: destination, includingSubentities: true) {
@@ -125,32 +149,20 @@ extension AccessPlanner {
 
     // MARK: Destinations
 
-    private func rowCount(of destination: EntityDescription) -> Int {
-        schema.tables(of: destination, includingSubentities: true).reduce(0) { $0 + snapshot.view($1).count }
-    }
-
-    /// The cost of the best other plan, with the members that its filter reads. A plan that visits a part of the owners reads the same part of their
-    /// members.
-    private func limitWithMembers(_ limit: Int, _ destination: EntityDescription) -> Int {
-        let visited = min(Double(limit) / Double(max(rowTotal, 1)), 1)
-        let members = Int(Double(rowCount(of: destination)) * visited) * Self.rowCost
-        let (sum, overflow) = limit.addingReportingOverflow(members)
-        return overflow ? .max : sum
-    }
-
     /// The keys of the destinations that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
     /// - Parameters:
     ///   - limit: The cost of the best other plan.
+    ///   - costOfEach: The cost of following the relationship from one destination.
     ///   - total: The number of rows that the best other plan reads at most.
     private func related(
-        _ destination: EntityDescription, _ terms: [Term], limit: Int, total: Int
+        _ destination: EntityDescription, _ terms: [Term], limit: Double, costOfEach: Int, total: Int
     ) throws(EngineError) -> [UInt64]? {
         let tables = schema.tables(of: destination, includingSubentities: true)
         let conjuncts = terms.map { PredicateAnalysis.Conjunct.term($0) }
         let planner = AccessPlanner(
             snapshot: snapshot, entity: destination, tables: tables, conjuncts: conjuncts, depth: depth + 1)
         let plan = try FetchPlan(planner)
-        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(total, 64) else { return nil }
+        guard Double(plan.choice.walked * Self.rowCost) <= max(limit, Double(Self.rowCost)), plan.choice.walked * 2 <= max(total, 64) else { return nil }
         let context = FilterContext(snapshot)
         let sink = ResultSink(.collectByKey, neededCount: nil, excluding: [], context: context)
         let execution = FetchExecution(plan, snapshot, context, sink)
@@ -162,10 +174,10 @@ extension AccessPlanner {
             throw error
         }
         let found = sink.finish().map(\.reference.key)
-        return found.count <= max(Self.relatedMin, limit / Self.relatedCost) ? found : nil
+        return found.count <= Self.relatedMin || Double(found.count * costOfEach) <= limit ? found : nil
     }
 }
 
 extension [(position: Int, term: PredicateAnalysis.Term)] {
-    fileprivate subscript(at position: Int) -> PredicateAnalysis.Term? { first { $0.position == position }?.term }
+    subscript(at position: Int) -> PredicateAnalysis.Term? { first { $0.position == position }?.term }
 }

@@ -50,7 +50,7 @@ struct AccessPlanner {
         var bestCost = scanCost(filters)
         for choice in own { try weigh(choice, filters, &best, &bestCost) }
         if bestCost <= Self.cheap { return best }
-        let related = try relatedAlternatives(cheaperThan: bestCost)
+        let related = try relatedAlternatives(besides: best, cost: bestCost)
         for choice in related { try weigh(choice, filters, &best, &bestCost) }
         if bestCost <= Self.cheap { return best }
         for choice in try setAlternatives(own + related) { try weigh(choice, filters, &best, &bestCost) }
@@ -60,7 +60,7 @@ struct AccessPlanner {
     /// Every access path, the scan first. All paths lead to the same results.
     func all() throws(EngineError) -> [AccessChoice] {
         let own = try ownAlternatives()
-        let related = try relatedAlternatives(cheaperThan: .max)
+        let related = try relatedAlternatives(besides: nil)
         return try [scanChoice] + own + related + setAlternatives(own + related)
     }
 
@@ -91,7 +91,7 @@ struct AccessPlanner {
         choice.used.count < conjuncts.count || !(choice.isOrdered || sorts.isEmpty)
     }
 
-    private func cost(_ choice: AccessChoice) -> Int {
+    func cost(_ choice: AccessChoice) -> Int {
         if !needsRows(choice), isCounting, choice.walked == choice.entries { return Self.entryCost }
         let row = needsRows(choice) ? (choice.isOrdered && !sorts.isEmpty ? Self.singleRowCost : Self.rowCost) : 0
         return choice.walked * Self.entryCost + choice.entries * row + sortCost(choice.entries, choice)
