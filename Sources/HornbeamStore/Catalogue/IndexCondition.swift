@@ -53,10 +53,12 @@ extension PredicateAnalysis.Term {
 
     /// Returns true only if the comparison is certainly true for every value that equals the constant.
     ///
-    /// Returns false for numbers of different types, because several decimals equal the same nearest double.
+    /// Returns false for numbers of different types, because several decimals equal the same nearest double. A double property compares with decimals as
+    /// with their nearest doubles.
     fileprivate func holds(forAllEqualTo constant: PropertyValue) -> Bool {
         switch (constant, value) {
-        case (.int, .int), (.double, .double), (.decimal, .decimal): break
+        case (.int, .int), (.double, .double): break
+        case (.decimal(let number), .decimal): return holds(constant) == true && holds(.double(number.nearestDouble)) == true
         case (.int, _), (.double, _), (.decimal, _): return false
         default: break
         }

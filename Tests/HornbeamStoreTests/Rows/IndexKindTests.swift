@@ -90,6 +90,33 @@ private let indexes = [
         #expect(try library.store.snapshot().fetch(request("name == 'A' AND extent < 4")).references.count == 2)
     }
 
+    @Test("MOD-9: a decimal above that of a partial index does not imply its predicate for doubles if both have the same nearest double")
+    func partialWithDecimals() throws {
+        let library = try Library(
+            model: ManagedObjectModel {
+                Entity(
+                    "Place",
+                    attributes: [AttributeDescription("name", .string), AttributeDescription("area", .double), AttributeDescription("price", .decimal)],
+                    fetchIndexes: [
+                        FetchIndexDescription("area", ["name"], where: "area > 10000000000000000000000"),
+                        FetchIndexDescription("price", ["name"], where: "price > 10000000000000000000000"),
+                    ])
+            })
+        var changes = ChangeSet()
+        for number in 0 ..< 400 {
+            let price = try #require(Decimal(string: "10000000000000000000001"))
+            _ = try library.add(
+                "Place", ["name": .string("n\(number)"), "area": .double(number < 200 ? 1e22 : 1e23), "price": .decimal(price)], to: &changes)
+        }
+        _ = try library.store.save(changes)
+        for comparator in ["==", ">="] {
+            for property in ["area", "price"] {
+                let format = "\(property) \(comparator) 10000000000000000000001 AND name == 'n7'"
+                #expect(try library.store.snapshot().fetch(request(format)).references.count == 1, "\(format)")
+            }
+        }
+    }
+
     @Test("MOD-9: several conditions of a partial index must all be implied")
     func partialWithSeveralConditions() throws {
         try fill(2000)
