@@ -179,6 +179,20 @@ struct PredicateMeaningTests {
             """#)
     }
 
+    @Test("a variable of a SUBQUERY hides one with the same name that is bound to an object", arguments: [
+        "SUBQUERY(tags, $s, $s.label == 'a').@count == 1 AND name == $s.name",
+        "SUBQUERY(tags, $s, SUBQUERY($s.parts, $s, $s.label == 'b').@count == 1).@count == 1 AND $s.label == 'outer'",
+        "SUBQUERY($s.tags, $s, $s.label == 'own').@count == 1",
+    ])
+    func subqueryHidesBoundVariable(format: String) throws {
+        let tags: PropertyValue = .array([.dictionary(["label": .string("a"), "parts": .array([.dictionary(["label": .string("b")])])])])
+        let source: [String: PropertyValue] = [
+            "name": .string("n"), "label": .string("outer"), "tags": .array([.dictionary(["label": .string("own")])]),
+        ]
+        let bound = try FetchPredicate(format: format).binding("s", to: .value(.dictionary(source)))
+        #expect(try bound.evaluate(with: ["name": PropertyValue.string("n"), "tags": tags]), "\(bound)")
+    }
+
     @Test("MDL-1: every variable of a template must be supplied")
     func missingVariableIsNamed() throws {
         let template = try FetchPredicate(format: "a == $A AND b IN {$B, 2} AND SUBQUERY(c, $x, $x.d == $D).@count > 0")

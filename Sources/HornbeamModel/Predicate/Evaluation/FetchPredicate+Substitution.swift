@@ -19,7 +19,13 @@ extension FetchPredicate {
     /// itself becomes the object's ID.
     /// - Throws: The object's error for an unknown key.
     package func binding(_ name: String, to object: EvaluatedValue) throws -> FetchPredicate {
-        let followed = try node.mapExpressions { expression in
+        let unused = node.unusedVariable
+        // The variable of a SUBQUERY hides one with the same name, so it gets another name.
+        let renamed = node.mapExpressions { expression in
+            guard case .subquery(let collection, name, let predicate) = expression else { return expression }
+            return .subquery(collection, unused, predicate.mapExpressions { $0 == .variable(name) ? .variable(unused) : $0 })
+        }
+        let followed = try renamed.mapExpressions { expression in
             guard case .keyPath(.variable(name), let steps) = expression else { return expression }
             var work = EvaluationBudget()
             return .constant(FetchExpression.normalized(try object.value(along: steps[...], &work).propertyValue ?? .null))

@@ -12,10 +12,8 @@ struct RelatedPlanTests {
 
     // MARK: Plans
 
-    private func plan(_ entity: String, _ format: String, sort: [FetchSort] = [], limit: Int = 0) throws -> String {
-        var request = FetchDescription(entityName: entity, predicate: try FetchPredicate(format: format))
-        request.sortDescriptors = sort
-        request.fetchLimit = limit
+    private func plan(_ entity: String, _ format: String) throws -> String {
+        let request = FetchDescription(entityName: entity, predicate: try FetchPredicate(format: format))
         return try catalogue.library.store.snapshot().explain(request)
     }
 
