@@ -247,9 +247,8 @@ extension PropertyDescription {
     fileprivate func isHeldLike(_ value: PropertyValue) -> Bool {
         switch (attributeType, value) {
         case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date),
-            (.boolean, .bool), (.objectID, .objectID):
+            (.boolean, .bool), (.uri, .uri), (.objectID, .objectID):
             true
-        // URIs compare by their whole texts, also if one of them is relative to another URL and therefore not identical.
         default: false
         }
     }

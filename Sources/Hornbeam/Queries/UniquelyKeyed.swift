@@ -105,9 +105,14 @@ extension ManagedObjectContext {
             found[value] = try known(object, type)
         }
         guard !rest.isEmpty else { return found }
+        // By stored values: an equal URL may be relative to another one, and is then another key.
+        var stored: [PropertyValue: Object] = [:]
         for object in try fetch(FetchRequest<Object>(predicate: attribute.isIn(rest))) {
-            let value = object[attribute]
-            if found[value] == nil { found[value] = object }
+            let value = object[attribute].propertyValue
+            if stored[value] == nil { stored[value] = object }
+        }
+        for value in rest {
+            if let object = stored[value.propertyValue] { found[value] = object }
         }
         return found
     }
@@ -127,11 +132,17 @@ extension ManagedObjectContext {
         try requireConstraint(of: entity, on: [attribute.name])
         for value in values { try requireKey(value, attribute.name) }
         var found = try objects(type, where: attribute, in: values)
+        var inserted: [PropertyValue: Object] = [:]
         for value in values where found[value] == nil {
+            let stored = value.propertyValue
+            if let object = inserted[stored] {
+                found[value] = object
+                continue
+            }
             let object = try insert(type)
             object[attribute] = value
             tracker.upserted.insert(ObjectIdentifier(object))
-            found[value] = object
+            (found[value], inserted[stored]) = (object, object)
             try fill(object)
         }
         return found

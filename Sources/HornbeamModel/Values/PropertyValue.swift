@@ -5,7 +5,7 @@ public import Foundation
 /// Integers of every width are `int`. Values of `Float` attributes are `double` and are rounded to the precision
 /// of a float when they are stored. Collections occur in predicates and as to-many values only.
 ///
-/// `==` compares type and content, texts by their UTF-8 bytes; NaN is
+/// `==` compares type and content, texts by their UTF-8 bytes, URIs by their absolute texts; NaN is
 /// equal to NaN. `isEqual(to:)` compares as predicates do: `1` equals `1.0`.
 public enum PropertyValue: Sendable {
     /// No value.
@@ -73,7 +73,7 @@ extension PropertyValue: Hashable {
         case (.date(let a), .date(let b)): a == b
         case (.data(let a), .data(let b)): a == b
         case (.uuid(let a), .uuid(let b)): a == b
-        case (.uri(let a), .uri(let b)): a == b
+        case (.uri(let a), .uri(let b)): compareUTF8(a.absoluteString, b.absoluteString) == .same
         case (.objectID(let a), .objectID(let b)): a == b
         case (.array(let a), .array(let b)): a == b
         case (.set(let a), .set(let b)): a == b
@@ -93,7 +93,7 @@ extension PropertyValue: Hashable {
         case .date(let value): hasher.combine(value)
         case .data(let value): hasher.combine(value)
         case .uuid(let value): hasher.combine(value)
-        case .uri(let value): hasher.combine(value)
+        case .uri(let value): hasher.combine(value.absoluteString)
         case .objectID(let value): hasher.combine(value)
         case .array(let value): hasher.combine(value)
         case .set(let value): hasher.combine(value)

@@ -146,7 +146,7 @@ enum ColumnValue {
         case .date: Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
         case .binary, .transformable: data(text).map { .data($0) }
         case .uuid: UUID(uuidString: text).map { .uuid($0) }
-        case .uri: URL(string: unescaped(text)).map { .uri($0) }
+        case .uri: URL(stored: unescaped(text)).map { .uri($0) }
         case .objectID: URL(string: unescaped(text)).flatMap(ManagedObjectID.init(uriRepresentation:)).map { .objectID($0) }
         case .composite: try? JSONDecoder().decode(PropertyValue.self, from: Data(unescaped(text).utf8))
         case .undefined: nil

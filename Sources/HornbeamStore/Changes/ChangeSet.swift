@@ -201,7 +201,7 @@ extension PropertyValue {
         switch self {
         case .string(let text): text.utf8.count
         case .data(let data): data.count
-        case .uri(let url): url.relativeString.utf8.count
+        case .uri(let url): url.absoluteString.utf8.count
         case .dictionary(let parts): parts.values.reduce(0) { $0 + $1.payloadBytes }
         default: 0
         }

@@ -61,6 +61,17 @@ import Testing
         #expect(Set<PropertyValue>([.double(0), .double(-0.0), .double(.nan), .double(.nan)]).count == 2)
     }
 
+    @Test("ATT-1: a URI that is relative to another one equals the absolute URI, also in sets and as an element of a collection")
+    func relativeURIsEqualAbsoluteOnes() throws {
+        let folder = try #require(URL(string: "https://example.org/d/"))
+        let relative = PropertyValue.uri(try #require(URL(string: "a", relativeTo: folder)))
+        let absolute = PropertyValue.uri(try #require(URL(string: "https://example.org/d/a")))
+        #expect(relative == absolute && relative.isEqual(to: absolute))
+        #expect(Set([relative, absolute]).count == 1)
+        #expect(PropertyValue.set([relative, 1]).isEqual(to: .set([absolute, 1])))
+        #expect(relative != .uri(try #require(URL(string: "a"))))
+    }
+
     struct Coercion: Sendable, CustomTestStringConvertible {
         let value: PropertyValue
         let type: AttributeType

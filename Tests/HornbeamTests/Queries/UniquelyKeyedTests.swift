@@ -101,6 +101,44 @@ import Testing
         #expect(try context.count(KeyedLoan.self) == 1)
     }
 
+    @Test("SEED-2, SEED-3, SEED-4: a URL that is relative to another one is the key of the object with the absolute URL", arguments: Setting.contexts)
+    func relativeURLs(setting: Setting) throws {
+        let context = setting.context(of: try Stack(setting.kind, ManagedObjectModel(for: [KeyedPage.self]), [KeyedPage.self]))
+        let folder = try #require(URL(string: "https://example.org/"))
+        let links = try (0 ..< 2).map { (number: Int) in
+            (relative: try #require(URL(string: "p\(number)", relativeTo: folder)), absolute: try #require(URL(string: "https://example.org/p\(number)")))
+        }
+        let page = try context.insert(KeyedPage.self, key: links[0].relative)
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            for link in [links[0].relative, links[0].absolute] {
+                #expect(try context.object(KeyedPage.self, key: link) === page)
+                #expect(try context.objects(KeyedPage.self, keys: [link]) == [link: page])
+                #expect(try context.upsert(KeyedPage.self, key: link) === page)
+                #expect(try context.upsert(KeyedPage.self, keys: [link]) == [link: page])
+            }
+        }
+        context.reset()
+        let all = try context.upsert(KeyedPage.self, keys: [links[0].relative, links[1].relative, links[1].absolute])
+        #expect(all[links[0].relative]?.isInserted == false)
+        #expect(all[links[1].relative]?.isInserted == true && all[links[1].relative] === all[links[1].absolute])
+        try context.save()
+        #expect(try context.count(KeyedPage.self) == 2)
+    }
+
+    @Test("SEED-5: a row of an import whose key is a relative URL edits the object with the absolute URL", arguments: Setting.contexts)
+    func relativeURLsOfImports(setting: Setting) throws {
+        let context = setting.context(of: try Stack(setting.kind, ManagedObjectModel(for: [KeyedPage.self]), [KeyedPage.self]))
+        let folder = try #require(URL(string: "https://example.org/"))
+        let relative = try #require(URL(string: "p", relativeTo: folder))
+        let absolute = try #require(URL(string: "https://example.org/p"))
+        let rows: [ImportRow] = [["link": .uri(relative), "title": "a"], ["link": .uri(absolute), "title": "b"]]
+        let first = try context.importRows(rows, with: ImportMapping(KeyedPage.self))
+        let second = try context.importRows(rows, with: ImportMapping(KeyedPage.self))
+        #expect(first.inserted == 1 && second.inserted == 0)
+        #expect(try context.fetch(KeyedPage.self).map(\.title) == ["b"])
+    }
+
     @Test("SEED-8, SEED-9, FET-3: fetch, first, exists, count and deletion by class", arguments: Setting.contexts)
     func byClass(setting: Setting) throws {
         let context = setting.context(of: try Shelves.stack(setting.kind))
@@ -124,4 +162,12 @@ import Testing
     var title: String = ""
 
     static var uniqueKey: Hornbeam.Attribute<String?> { code }
+}
+
+/// Objects whose keys are URLs.
+@Entity final class KeyedPage: ManagedObject, UniquelyKeyed {
+    @Attribute(.unique) var link: URL
+    var title: String = ""
+
+    static var uniqueKey: Hornbeam.Attribute<URL> { link }
 }
