@@ -31,6 +31,8 @@ struct BatchDeleteExecution {
     /// The objects to delete, in the order in which they were found.
     private var deletions: [ObjectReference] = []
     private var deletionSet: Set<ObjectReference> = []
+    /// Objects whose references to deleted objects were cleared, if the model has derived attributes.
+    private var cleared: [ObjectReference] = []
 
     init(_ delete: BatchDelete, _ transaction: WriteTransaction, _ base: StoreSnapshot) {
         self.delete = delete
@@ -59,7 +61,7 @@ struct BatchDeleteExecution {
             outcome.count = deletions.count
         }
         if delete.collectsObjects { outcome.objects = change.deleted }
-        try SaveExecution.updateDerivedValues(after: &change, written: [], transaction, base.reader)
+        try SaveExecution.updateDerivedValues(after: &change, written: cleared, transaction, base.reader)
         return (change, outcome)
     }
 
@@ -107,7 +109,7 @@ struct BatchDeleteExecution {
     }
 
     /// Clears the to-ones that refer to deleted objects. The members of to-manys are removed with the rows.
-    private func nullify(_ change: inout StoreChange) throws {
+    private mutating func nullify(_ change: inout StoreChange) throws {
         let deletionSet = deletionSet
         var pending = PendingRows(transaction, base.reader) { deletionSet.contains($0) }
         for object in deletions {
@@ -118,7 +120,9 @@ struct BatchDeleteExecution {
                 }
             }
         }
-        if !pending.isEmpty { try pending.write(&change) }
+        if pending.isEmpty { return }
+        try pending.write(&change)
+        cleared = pending.written
     }
 
     private func destinations(_ property: PropertyDescription, _ object: ObjectReference) throws -> [ObjectReference] {

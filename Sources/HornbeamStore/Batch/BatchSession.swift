@@ -44,6 +44,9 @@ final class BatchSession {
     private let writesUniqueKeysImmediately: Bool
     /// Inserted rows that still need their derived attributes.
     private var awaitingDerivation: [ObjectReference] = []
+    /// Rows that were changed in addition to those, and their unique keys that contain derived attributes.
+    private var changedRows: [ObjectReference] = []
+    private var keysToDerive: [(index: ValueIndex, object: ObjectReference)] = []
     /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
     private var changesAwaitingDerivation: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
@@ -189,9 +192,15 @@ final class BatchSession {
         return change
     }
 
-    /// Records objects that were changed in addition to the rows of the batch.
-    func note(_ other: StoreChange) {
-        for object in other.updated { touch(object.reference, object.properties) }
+    /// Writes rows that are changed in addition to those that the batch inserts, and records them.
+    ///
+    /// - Parameter change: Other changes of these objects, which are recorded too.
+    func write(_ pending: inout PendingRows, after change: StoreChange) throws {
+        var change = change
+        try pending.write(&change)
+        for object in change.updated { touch(object.reference, object.properties) }
+        changedRows += pending.written
+        keysToDerive += pending.keysToDerive
     }
 
     private func touch(_ object: ObjectReference, _ mask: PropertyMask) {
@@ -202,9 +211,18 @@ final class BatchSession {
     private func updateDerivedValues() throws {
         guard hasDerivations else { return }
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
-        try execution.updateDerivedValues(written: awaitingDerivation, inserted: awaitingDerivation, changed: changesAwaitingDerivation)
+        execution.keysToDerive = keysToDerive
+        do {
+            try execution.updateDerivedValues(
+                written: awaitingDerivation + changedRows, inserted: awaitingDerivation, changed: changesAwaitingDerivation)
+        } catch var conflicts as SaveConflicts {
+            conflicts.uniques = conflicts.uniques.map(withRow)
+            throw conflicts
+        }
         awaitingDerivation.removeAll(keepingCapacity: true)
         changesAwaitingDerivation.removeAll(keepingCapacity: true)
+        changedRows.removeAll()
+        keysToDerive.removeAll()
         for slot in lastOwners.indices { lastOwners[slot] = nil }
         guard publishesChanges else { return }
         for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
@@ -233,6 +251,17 @@ final class BatchSession {
                 objects: [object], objectIDs: [], row: row, existing: holder, existingID: store.objectID(holder))
         ]
         return conflicts
+    }
+
+    /// The conflict with the number of the request's row, if it concerns new objects, which have no IDs yet.
+    private func withRow(_ conflict: UniqueConflict) -> UniqueConflict {
+        guard let object = conflict.objects.last, let row = row(of: object) else { return conflict }
+        var conflict = conflict
+        if conflict.existing == nil, let first = conflict.objects.first, first != object {
+            (conflict.existing, conflict.existingID) = (first, store.objectID(first))
+        }
+        (conflict.row, conflict.objects, conflict.objectIDs) = (row, [object], [])
+        return conflict
     }
 
     /// The duplicate unique values. Empty if they cannot be read, so that the conflict is still reported.

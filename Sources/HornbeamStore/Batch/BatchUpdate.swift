@@ -64,7 +64,7 @@ struct BatchUpdateExecution {
         outcome.count = found.reduce(0) { $0 + $1.rows.count }
         let needsObjects = update.collectsObjects || !base.schema.derivations.isEmpty
         if needsObjects { outcome.objects = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }.sorted() }
-        var together = PendingRows(transaction, base.reader, derivesLater: true)
+        var together = PendingRows(transaction, base.reader)
         for (table, rows) in found {
             if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
                 try patch(rows, table)
@@ -73,7 +73,9 @@ struct BatchUpdateExecution {
             }
         }
         if !together.isEmpty { try together.write(&change) }
-        try SaveExecution.updateDerivedValues(after: &change, written: outcome.objects, keys: together.keysToDerive, transaction, base.reader)
+        // One-to-one relationships also change rows that the request does not find.
+        let written = outcome.objects + together.written
+        try SaveExecution.updateDerivedValues(after: &change, written: written, keys: together.keysToDerive, transaction, base.reader)
         return (change, outcome)
     }
 

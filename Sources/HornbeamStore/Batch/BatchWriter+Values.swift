@@ -28,7 +28,7 @@ extension BatchWriter {
             _ = try row()
             if options.validatesValues { try validate(values) }
             let outcome: RowOutcome
-            if options.conflictRule != .fail, let holder = try holder(of: values) {
+            if options.conflictRule != .fail, let holder = try holder(of: values, members) {
                 guard options.conflictRule == .update else { return .skipped(holder) }
                 try change(holder, values, members)
                 try countRow()
@@ -89,13 +89,19 @@ extension BatchWriter {
     // MARK: Stored rows
 
     /// The stored object with the row's unique values; nil when there is none.
-    private func holder(of values: [PropertyValue?]) throws -> ObjectReference? {
+    private func holder(of values: [PropertyValue?], _ members: [Int: [ObjectReference]]) throws -> ObjectReference? {
         guard let session else { return nil }
         var coerced = [PropertyValue](repeating: .null, count: values.count)
         for (position, value) in values.enumerated() {
             guard let column = table.columns[position] else { continue }
             let value = value ?? column.property.defaultValue
             coerced[position] = column.type == .reference ? value : try column.coerced(value)
+        }
+        if table.hasDerivedUniqueIndexes {
+            // The unique keys of earlier rows are added when their derived attributes are computed.
+            try session.writeEntries()
+            let execution = SaveExecution(ChangeSet(), transaction: session.transaction, reader: store.reader)
+            coerced = try execution.addingDerivedValues(to: coerced, table, members)
         }
         var key = IndexKey()
         var found: ObjectReference?
@@ -140,8 +146,6 @@ extension BatchWriter {
             }
         }
         execution.finishChange()
-        var change = execution.change
-        try pending.write(&change)
-        session.note(change)
+        try session.write(&pending, after: execution.change)
     }
 }

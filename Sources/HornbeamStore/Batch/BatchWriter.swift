@@ -144,9 +144,10 @@ package import HornbeamModel
         for slot in mirrors.indices {
             if let owner = owners[mirrors[slot]] { try session.addMember(object, owner, ofMirror: slot) }
         }
-        session.recordInserted(object)
         startRow(session)
+        // `body` writes entries, and the derived attributes of the row also depend on the members that it adds.
         try body(object)
+        session.recordInserted(object)
         try countRow()
         return object
     }

@@ -9,19 +9,15 @@ struct PendingRows {
     private var values: [ObjectReference: [Int: PropertyValue]] = [:]
     /// True for rows that the batch deletes; they receive no values.
     private let isDeleted: (ObjectReference) -> Bool
-    private let derivesLater: Bool
+    /// The rows that were written. Their derived attributes must be computed again.
+    private(set) var written: [ObjectReference] = []
     /// Unique keys with derived attributes of the written rows. `updateDerivedValues` claims them.
     private(set) var keysToDerive: [(index: ValueIndex, object: ObjectReference)] = []
 
-    /// - Parameter derivesLater: True if the caller passes `keysToDerive` on after it has written the rows.
-    init(
-        _ transaction: WriteTransaction, _ reader: RowReader, derivesLater: Bool = false,
-        isDeleted: @escaping (ObjectReference) -> Bool = { _ in false }
-    ) {
+    init(_ transaction: WriteTransaction, _ reader: RowReader, isDeleted: @escaping (ObjectReference) -> Bool = { _ in false }) {
         self.transaction = transaction
         self.reader = reader
         self.isDeleted = isDeleted
-        self.derivesLater = derivesLater
     }
 
     var isEmpty: Bool { order.isEmpty }
@@ -68,7 +64,7 @@ struct PendingRows {
         return target ?? nil
     }
 
-    /// Writes the collected values, then removes them.
+    /// Writes the collected values, then removes them. The caller passes `written` and `keysToDerive` to `updateDerivedValues`.
     mutating func write(_ change: inout StoreChange) throws {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
         var updates: [UpdateValues] = []
@@ -87,8 +83,11 @@ struct PendingRows {
             }
             updates.append(try UpdateValues(table, key: object.key, version: version, new))
         }
-        try execution.claimUniqueKeys(updates, derivingLater: derivesLater)
-        keysToDerive += execution.keysToDerive
+        try execution.claimUniqueKeys(updates)
+        if !reader.schema.derivations.isEmpty {
+            keysToDerive += execution.keysToDerive
+            written += updates.map(\.reference)
+        }
         for update in updates { try execution.execute(update) }
         execution.finishChange()
         change.merge(execution.change)

@@ -25,6 +25,8 @@ internal import HornbeamModel
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]
     let hasUniqueIndexes: Bool
+    /// True if a unique constraint contains a derived attribute.
+    let hasDerivedUniqueIndexes: Bool
     /// The to-ones whose inverse is a to-many. A change of such a to-one moves an entry in the members index of the inverse.
     let mirrors: [Mirror]
     /// The many-to-many and one-way relationships, as owner and as member. When a row is deleted, its entries in them are removed.
@@ -54,6 +56,7 @@ internal import HornbeamModel
         unsafe self.cells = unsafe UnsafePointer(cells)
         self.indexes = indexes
         hasUniqueIndexes = indexes.contains(where: \.isUnique)
+        hasDerivedUniqueIndexes = indexes.contains { $0.isUnique && $0.properties.contains(where: \.isDerived) }
         self.mirrors = mirrors
         self.linksAsOwner = linksAsOwner
         self.linksAsMember = linksAsMember

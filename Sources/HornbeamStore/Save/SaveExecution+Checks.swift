@@ -93,8 +93,8 @@ extension SaveExecution {
 
     /// Removes the unique keys of changed and deleted rows before it adds the new ones, so that two objects can exchange their values.
     ///
-    /// - Parameter derivingLater: True if `updateDerivedValues` follows, which adds the keys that have derived attributes.
-    func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = [], derivingLater: Bool = false) throws {
+    /// Keys of updates with derived attributes are only removed. `updateDerivedValues` adds them, from `keysToDerive`.
+    func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
         guard hasUniqueIndexes(updates, inserts) else { return }
         var claims = UniqueClaims()
         assert(change.inserted.isEmpty && change.deleted.isEmpty, "Unique values are checked before the first row is written.")
@@ -107,7 +107,7 @@ extension SaveExecution {
                 try release(index, update.key, update.table)
             }
         }
-        for update in updates { try claim(update, derivingLater, &claims) }
+        for update in updates { try claim(update, &claims) }
         if inserts.count < Self.sortedClaimsMin {
             for insert in inserts { try claim(insert, &claims) }
         } else {
@@ -176,10 +176,10 @@ extension SaveExecution {
         _ = try transaction.delete(key.bytes, from: index.tree)
     }
 
-    private func claim(_ update: UpdateValues, _ derivingLater: Bool, _ claims: inout UniqueClaims) throws {
+    private func claim(_ update: UpdateValues, _ claims: inout UniqueClaims) throws {
         let table = update.table
         for index in table.indexes where index.isUnique && update.changes(index) {
-            if derivingLater, index.properties.contains(where: \.isDerived) {
+            if index.properties.contains(where: \.isDerived) {
                 keysToDerive.append((index, update.reference))
                 continue
             }

@@ -175,35 +175,61 @@ extension SaveExecution {
         return try UpdateValues(update, table: table, keepsVersion: true)
     }
 
+    /// The values of a new object, by property index, with those of its derived attributes.
+    ///
+    /// - Parameter members: The members of its to-many relationships, by property index.
+    func addingDerivedValues(
+        to values: [PropertyValue], _ table: EntityTable, _ members: [Int: [ObjectReference]]
+    ) throws -> [PropertyValue] {
+        var values = values
+        let now = PropertyValue.date(Date())
+        for property in table.entity.properties where property.isDerived {
+            let value = try derivedValue(of: property, table, values, now: now) { relationship in
+                var seen: Set<ObjectReference> = []
+                return try (members[relationship.index] ?? []).filter { try seen.insert($0).inserted && rowExists($0) }
+            }
+            values[property.index] = try property.coerced(value)
+        }
+        return values
+    }
+
     private func derivedValue(
         of property: PropertyDescription, _ object: ObjectReference, _ values: [PropertyValue], now: PropertyValue
+    ) throws -> PropertyValue {
+        if case .count(let name) = property.derivation {
+            let relationship = try schema.model.entities[Int(object.entityIndex)].property(named: name)
+            return .int(Int64(try members().reader(schema.link(relationship).forward).count(owner: object.key)))
+        }
+        return try derivedValue(of: property, schema.table(at: object.entityIndex), values, now: now) { relationship in
+            try members().reader(schema.link(relationship).forward).references(owner: object.key)
+        }
+    }
+
+    /// - Parameter members: Returns the members of a to-many relationship.
+    private func derivedValue(
+        of property: PropertyDescription, _ table: EntityTable, _ values: [PropertyValue], now: PropertyValue,
+        members: (PropertyDescription) throws -> [ObjectReference]
     ) throws -> PropertyValue {
         switch property.derivation {
         case nil: return .null
         case .now: return now
-        case .value(let path): return try value(along: path, of: object, values)
+        case .value(let path): return try value(along: path, table, values)
         case .text(let function, let path):
-            let text = try value(along: path, of: object, values)
+            let text = try value(along: path, table, values)
             return try Derivation.text(function, ["text"]).value(of: ["text": text], now: now)
-        case .count(let name):
-            let relationship = try schema.model.entities[Int(object.entityIndex)].property(named: name)
-            return .int(Int64(try members().reader(schema.link(relationship).forward).count(owner: object.key)))
+        case .count(let name): return .int(Int64(try members(table.entity.property(named: name)).count))
         case .aggregate(let aggregate, let name, let attribute):
-            let relationship = try schema.model.entities[Int(object.entityIndex)].property(named: name)
-            var members: [PropertyValue] = []
-            for member in try self.members().reader(schema.link(relationship).forward).references(owner: object.key) {
-                members.append(.dictionary(["value": try cell(attribute, of: member)]))
-            }
+            let elements = try members(table.entity.property(named: name)).map { PropertyValue.dictionary(["value": try cell(attribute, of: $0)]) }
             return try Derivation.aggregate(aggregate, relationship: "members", attribute: "value")
-                .value(of: ["members": .array(members)], now: now)
+                .value(of: ["members": .array(elements)], now: now)
         }
     }
 
     /// The value at the end of a path of to-one relationships; null if an object on the path is missing.
-    private func value(along path: [String], of object: ObjectReference, _ values: [PropertyValue]) throws -> PropertyValue {
-        let entity = schema.model.entities[Int(object.entityIndex)]
-        guard path.count > 1 else { return values[try entity.property(named: path[0]).index] }
-        var next = try target(of: path[0], of: object)
+    private func value(along path: [String], _ table: EntityTable, _ values: [PropertyValue]) throws -> PropertyValue {
+        let first = try table.entity.property(named: path[0])
+        guard path.count > 1, !values[first.index].isNull else { return values[first.index] }
+        var next: ObjectReference? = try table.column(first).reference(values[first.index], schema: schema, origin: reader.origins)
         for name in path.dropFirst().dropLast() { next = try next.flatMap { try target(of: name, of: $0) } }
         return try next.map { try cell(path[path.count - 1], of: $0) } ?? .null
     }

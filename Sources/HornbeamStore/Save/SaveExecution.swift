@@ -45,7 +45,7 @@ final class SaveExecution {
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         let prepared = isSmall ? try prepareComparingVersions(updates) : []
-        try claimUniqueKeys(updates, inserts, derivingLater: true)
+        try claimUniqueKeys(updates, inserts)
         for delete in changes.deletes { try execute(delete) }
         if isSmall { for update in prepared { try write(update) } } else { try execute(updates) }
         for insert in inserts { try execute(insert) }
