@@ -35,85 +35,102 @@ extension ValueIndex {
 }
 
 extension StoreCheck {
-    /// The number of entries after which progress is reported.
-    private static let entriesPerReport = 1 << 16
-
     /// Compares an index with the rows.
     mutating func compare(_ index: ValueIndex) throws(EngineError) {
         let view = try snapshot.engineSnapshot.index(index.tree)
         report.indexEntries += view.count
         let wanted = expected[index.number] ?? EntrySum()
-        let found = unsafe try sum(view, index.title) { [schema] (key, value) in unsafe try? index.reference(key, value, schema: schema) }
+        let (found, unreadable) = unsafe try sum(view, index.title) { [schema] (key, value) in unsafe try? index.reference(key, value, schema: schema) }
         if found == wanted { return }
+        if unreadable > 0 { problem("The index \(index.title) has \(unreadable) entries that cannot be read.") }
         let tables = schema.tables.compactMap(\.self).filter { table in table.indexes.contains { $0.number == index.number } }
-        let isRead = !tables.contains(where: isUnread)
-        for table in tables where !isUnread(table) {
+        var present = 0
+        for table in tables {
             var entry = IndexKey()
             try forEachRow(of: table) { (check, row, key) throws(EngineError) in
-                guard try index.fillEntry(&entry, from: row, key, of: table) else { return }
-                try check.lookUp(entry.bytes, in: view, index, ObjectReference(entityIndex: table.index, key: key))
+                let hasEntry = try Self.undamaged { () throws(EngineError) in try index.fillEntry(&entry, from: row, key, of: table) }
+                guard hasEntry == true else { return }
+                if try check.isPresent(entry.bytes, in: view, index, ObjectReference(entityIndex: table.index, key: key)) { present += 1 }
             }
         }
-        if isRead, found.count > wanted.count { problem("The index \(index.title) has \(found.count - wanted.count) entries without a row.") }
+        guard !tables.contains(where: isUnread), found.count > present else { return }
+        problem("The index \(index.title) has \(found.count - present) entries without a row.")
     }
 
     private func isUnread(_ table: EntityTable) -> Bool { unread.contains { $0 === table } }
 
-    private mutating func lookUp(_ key: [UInt8], in view: IndexView, _ index: ValueIndex, _ object: ObjectReference) throws(EngineError) {
-        guard let value = try view.get(key) else { return problem("\(name(object)) is missing in the index \(index.title).") }
-        let found = unsafe try key.withRawBytes { (key) throws(EngineError) -> ObjectReference in
-            unsafe try value.withRawBytes { (value) throws(EngineError) -> ObjectReference in
-                unsafe try index.reference(key, value, schema: schema)
+    /// True if the index has the key of a row. Lists the problem if the entry is missing or wrong.
+    private mutating func isPresent(
+        _ key: [UInt8], in view: IndexView, _ index: ValueIndex, _ object: ObjectReference
+    ) throws(EngineError) -> Bool {
+        // The entries that cannot be read are listed together.
+        guard let stored = try Self.undamaged({ () throws(EngineError) in try view.get(key) }) else { return false }
+        guard let value = stored else {
+            problem("\(name(object)) is missing in the index \(index.title).")
+            return false
+        }
+        let found = try Self.undamaged { [schema] () throws(EngineError) in
+            unsafe try key.withRawBytes { (key) throws(EngineError) -> ObjectReference in
+                unsafe try value.withRawBytes { (value) throws(EngineError) -> ObjectReference in
+                    unsafe try index.reference(key, value, schema: schema)
+                }
             }
         }
-        if found != object { problem("The entry of \(name(object)) in the index \(index.title) names another object.") }
+        if found == nil {
+            problem("The entry of \(name(object)) in the index \(index.title) names no object.")
+        } else if found != object {
+            problem("The entry of \(name(object)) in the index \(index.title) names another object.")
+        }
+        return true
     }
 
-    /// Compares the members of a to-many with the rows that name an owner. False if some of these rows cannot be read.
+    /// Compares the members of a to-many with the rows that name an owner. False if some of these rows or members cannot be read.
     mutating func compare(_ link: LinkIndex, _ reader: MemberReader) throws(EngineError) -> Bool {
         let wanted = mirrored[ObjectIdentifier(link)] ?? EntrySum()
-        let found = unsafe try sum(reader.members, "\(link.relationship)") { [schema] (key, value) in
+        let (found, unreadable) = unsafe try sum(reader.members, "\(link.relationship)") { [schema] (key, value) in
             guard key.count >= 16 else { return nil }
             return unsafe reader.trees.entityIndex(value, schema: schema).map { unsafe ObjectReference(entityIndex: $0, key: KeyBytes.suffix(key)) }
         }
         if found == wanted { return true }
+        if unreadable > 0 { problem("“\(link.relationship)” has \(unreadable) members that cannot be read.") }
         let tables = schema.tables.compactMap(\.self).filter { table in table.mirrors.contains { $0.link === link } }
-        let isRead = !tables.contains(where: isUnread)
-        for table in tables where !isUnread(table) {
+        var present = 0
+        for table in tables {
             for mirror in table.mirrors where mirror.link === link {
                 try forEachRow(of: table) { (check, row, key) throws(EngineError) in
                     guard !row.isNull(mirror.column.column), let target = mirror.column.reference(in: row, schema: check.schema) else { return }
-                    try check.lookUp(ObjectReference(entityIndex: table.index, key: key), among: reader, of: target, link)
+                    if try check.isPresent(ObjectReference(entityIndex: table.index, key: key), among: reader, of: target, link) { present += 1 }
                 }
             }
         }
-        if isRead, found.count > wanted.count { problem("“\(link.relationship)” has \(found.count - wanted.count) members that name no such owner.") }
-        return isRead
+        if tables.contains(where: isUnread) { return false }
+        if found.count > present { problem("“\(link.relationship)” has \(found.count - present) members that name no such owner.") }
+        return unreadable == 0
     }
 
-    private mutating func lookUp(
+    /// True if the object is among the members of its owner. Lists the problem if the member is missing or wrong.
+    private mutating func isPresent(
         _ object: ObjectReference, among reader: MemberReader, of owner: ObjectReference, _ link: LinkIndex
-    ) throws(EngineError) {
-        guard let value = try reader.members.get(MemberTrees.memberKey(owner: owner.key, member: object.key)) else {
-            return problem("\(name(object)) is missing among “\(link.relationship.name)” of the object it names.")
+    ) throws(EngineError) -> Bool {
+        let key = MemberTrees.memberKey(owner: owner.key, member: object.key)
+        guard let stored = try Self.undamaged({ () throws(EngineError) in try reader.members.get(key) }) else { return false }
+        guard let value = stored else {
+            problem("\(name(object)) is missing among “\(link.relationship.name)” of the object it names.")
+            return false
         }
         let entity = unsafe value.withUnsafeBytes { unsafe reader.trees.entityIndex($0, schema: schema) }
         if entity != object.entityIndex {
             problem("\(name(object)) has another entity among “\(link.relationship.name)” of the object it names.")
         }
+        return true
     }
 
-    /// The sum of all entries of an index. `object` returns the object that an entry names.
+    /// The sum of the entries of an index that can be read, and the number of the others. `object` returns the object that an entry names.
     private func sum(
         _ view: IndexView, _ part: String, _ object: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> ObjectReference?
-    ) throws(EngineError) -> EntrySum {
-        let total = view.count
+    ) throws(EngineError) -> (sum: EntrySum, unreadable: Int) {
         var sum = EntrySum()
-        unsafe try view.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
-            unsafe sum.add(key, object(key, value))
-            if sum.count % Self.entriesPerReport == 0 { try progress.report(part, sum.count, total) }
-            return true
-        }
-        return sum
+        let unreadable = unsafe try forEachEntry(of: view, part) { (key, value) throws(EngineError) in unsafe sum.add(key, object(key, value)) }
+        return (sum, unreadable)
     }
 }

@@ -78,29 +78,14 @@ struct StoreCheck {
     // MARK: Rows against indexes
 
     private mutating func check(_ table: EntityTable) throws {
-        do throws(EngineError) {
-            try forEachRow(of: table) { (check, row, key) throws(EngineError) in try check.check(row, key, table) }
-        } catch {
-            unread.append(table)
-            throw error
-        }
+        let unreadable = try forEachRow(of: table) { (check, row, key) throws(EngineError) in try check.check(row, key, table) }
+        if unreadable == 0 { return }
+        problem("\(table.entity.name) has \(unreadable) rows that cannot be read.")
+        recordUnread(table)
     }
 
-    /// Calls `body` with this check and each row of a table.
-    mutating func forEachRow(
-        of table: EntityTable, _ body: (inout StoreCheck, RowView, UInt64) throws(EngineError) -> Void
-    ) throws(EngineError) {
-        let view = snapshot.view(table)
-        let total = view.count
-        var done = 0
-        var copy = self
-        defer { self = copy }
-        try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
-            for slot in 0 ..< leaf.count { try body(&copy, leaf.row(slot), leaf.key(slot)) }
-            done += leaf.count
-            try copy.progress.report(table.entity.name, done, total)
-            return true
-        }
+    private mutating func recordUnread(_ table: EntityTable) {
+        if !unread.contains(where: { $0 === table }) { unread.append(table) }
     }
 
     private mutating func check(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
@@ -110,8 +95,12 @@ struct StoreCheck {
             problem("\(table.entity.name) \(key) has no version.")
         }
         var indexKey = IndexKey()
-        for index in table.indexes where try index.fillEntry(&indexKey, from: row, key, of: table) {
-            unsafe indexKey.bytes.withRawBytes { unsafe expected[index.number, default: EntrySum()].add($0, object) }
+        for index in table.indexes {
+            let hasEntry = try Self.undamaged { () throws(EngineError) in try index.fillEntry(&indexKey, from: row, key, of: table) }
+            if hasEntry == true { unsafe indexKey.bytes.withRawBytes { unsafe expected[index.number, default: EntrySum()].add($0, object) } }
+            if hasEntry != nil { continue }
+            problem("\(name(object)) has a value of the index \(index.title) that cannot be read.")
+            recordUnread(table)
         }
         for case let column? in table.columns where column.type == .reference && !row.isNull(column.column) {
             try check(column, row, object, table)
@@ -125,7 +114,8 @@ struct StoreCheck {
             return problem("“\(column.property.name)” of \(name(object)) names an object of an entity that it cannot have.")
         }
         let targetTable = schema.table(at: target.entityIndex)
-        let back = try backReference(column, target, targetTable)
+        let back = try Self.undamaged { () throws(EngineError) in try backReference(column, target, targetTable) }
+        if back == nil { problem("“\(column.property.name)” of \(name(object)) names an object that cannot be read.") }
         if back == .gone { report.danglingReferences += 1 }
         if let mirror = table.mirrors.first(where: { $0.column.column == column.column }) {
             let key = MemberTrees.memberKey(owner: target.key, member: object.key)
@@ -179,23 +169,23 @@ struct StoreCheck {
             problem("“\(link.relationship)” has \(reader.members.count) links and its other side \(back.members.count).")
         }
         var copy = self
-        unsafe try reader.members.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
-            guard key.count >= 16 else {
-                copy.problem("“\(link.relationship)” has an entry of \(key.count) bytes.")
-                return true
-            }
+        defer { self = copy }
+        let (snapshot, schema) = (snapshot, schema)
+        var unknown = 0
+        let unreadable = unsafe try forEachEntry(of: reader.members, "\(link.relationship)") { (key, value) throws(EngineError) in
+            guard key.count >= 16 else { return copy.problem("“\(link.relationship)” has an entry of \(key.count) bytes.") }
             let owner = unsafe KeyBytes.number(key, at: 0)
             let member = unsafe KeyBytes.suffix(key)
-            if try !back.contains(owner, owner: member) {
-                copy.problem("“\(link.relationship)” links \(owner) to \(member), and its other side does not.")
+            let isMutual = try Self.undamaged { () throws(EngineError) in try back.contains(owner, owner: member) }
+            if isMutual == false { copy.problem("“\(link.relationship)” links \(owner) to \(member), and its other side does not.") }
+            let entity = unsafe reader.trees.entityIndex(value, schema: schema) ?? -1
+            let isStored = entity < 0 ? false : try Self.undamaged { () throws(EngineError) in
+                try snapshot.view(schema.table(at: entity)).contains(member)
             }
-            let entity = unsafe reader.trees.entityIndex(value, schema: copy.schema) ?? -1
-            let isStored = entity < 0 ? false : try copy.snapshot.view(copy.schema.table(at: entity)).contains(member)
-            if !isStored {
-                copy.problem("“\(link.relationship)” links \(owner) to \(member), which is no stored object.")
-            }
-            return true
+            if isStored == false { copy.problem("“\(link.relationship)” links \(owner) to \(member), which is no stored object.") }
+            if isMutual == nil || isStored == nil { unknown += 1 }
         }
-        self = copy
+        if unreadable > 0 { copy.problem("“\(link.relationship)” has \(unreadable) members that cannot be read.") }
+        if unknown > 0 { copy.problem("“\(link.relationship)” has \(unknown) members whose object or other side cannot be read.") }
     }
 }

@@ -55,6 +55,38 @@ struct CheckTests {
         #expect(report.description.hasPrefix("2 problems: 1 rows, "))
     }
 
+    @Test("an index that lacks an entry and has another without a row, and one whose entry names no object, are compared completely")
+    func severalFaultsOfOneIndex() throws {
+        let library = try Library()
+        let tags = try ["a", "b"].map { try library.insert("Tag", ["label": .string($0), "language": "en"]) }
+        let books = try ["A", "B", "C"].map { try library.insert("Book", ["title": .string($0), "isbn": .string($0)]) }
+        try corrupt(library) { transaction, schema in
+            let unique = try #require(schema.indexes.first { $0.title == "Tag(label, language)" })
+            let isbn = try #require(schema.indexes.first { $0.title == "Publication(isbn)" })
+            var keys: [[UInt8]] = []
+            try transaction.index(unique.tree).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
+                keys.append(Array(key))
+                return true
+            }
+            _ = try transaction.delete(keys[0], from: unique.tree)
+            try transaction.put(keys[1] + [1], [UInt8](repeating: 1, count: 8), in: unique.tree)
+            keys = []
+            try transaction.index(isbn.tree).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
+                keys.append(Array(key))
+                return true
+            }
+            try transaction.put(keys[0], [1, 2, 3], in: isbn.tree)
+            _ = try transaction.delete(keys[2], from: isbn.tree)
+        }
+        #expect(
+            Set(try library.store.check().problems) == [
+                "Tag \(tags[0].key) is missing in the index Tag(label, language).",
+                "The index Tag(label, language) has 1 entries without a row.",
+                "The entry of Book \(books[0].key) in the index Publication(isbn) names no object.",
+                "Book \(books[2].key) is missing in the index Publication(isbn).",
+            ])
+    }
+
     @Test("links of which one side is missing are found")
     func oneSidedLinksAreFound() throws {
         let library = try Library()

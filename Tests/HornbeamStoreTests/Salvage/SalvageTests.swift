@@ -166,6 +166,70 @@ struct SalvageTests {
         #expect(!problems.contains { $0.contains("without a row") }, "\(problems)")
     }
 
+    /// Adds authors, so that their table and its indexes have several leaves.
+    private func addAuthors(to library: Library) throws {
+        var changes = ChangeSet()
+        for number in 0 ..< 400 { _ = try library.add("Author", ["name": .string("author \(number)"), "born": .int(Int64(number))], to: &changes) }
+        _ = try library.store.save(changes)
+    }
+
+    @Test("a check of an index with an unreadable leaf names the entries that are missing and counts those without a row in its other leaves")
+    func aCheckComparesReadableEntries() throws {
+        let disk = try makeStore(seed: 1)
+        let library = try open(disk)
+        try addAuthors(to: library)
+        let schema = library.store.schema
+        let snapshot = try library.store.engine.snapshot()
+        let index = try #require(schema.indexes.first { $0.title == "Author(born)" })
+        let tree = try #require(snapshot.allTrees.first { $0.id == index.tree }?.name)
+        var entries: [(key: [UInt8], value: [UInt8], object: ObjectReference)] = []
+        try snapshot.index(index.tree).forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            entries.append((Array(key), Array(value), try index.reference(key, value, schema: schema)))
+            return true
+        }
+        let transaction = try library.store.engine.begin()
+        #expect(try transaction.delete(entries[0].key, from: index.tree))
+        let last = entries[entries.count - 1]
+        try transaction.put(last.key.dropLast(8) + [0, 0, 0, 1, 0, 0, 0, 0], last.value, in: index.tree)
+        _ = try transaction.commit()
+        try library.store.close()
+        let places = try leaves(disk).filter { $0.tree == tree }.map(\.place)
+        try #require(places.count > 2)
+        let place = places[places.count / 2]
+        damage(place, disk)
+        let problems = try open(disk).store.check().problems
+        let (name, lost) = (schema.model.entities[Int(entries[0].object.entityIndex)].name, entries[0].object.key)
+        #expect(problems.contains("\(name) \(lost) is missing in the index \(index.title)."), "\(problems)")
+        #expect(problems.contains("The index \(index.title) has \(place.count) entries that cannot be read."), "\(problems)")
+        #expect(problems.contains("The index \(index.title) has 1 entries without a row."), "\(problems)")
+        #expect(problems.count { $0.contains("is missing") } == 1, "\(problems)")
+    }
+
+    @Test("a check of a table with an unreadable leaf compares the rows behind it with their indexes")
+    func aCheckComparesReadableRows() throws {
+        let disk = try makeStore(seed: 1)
+        let library = try open(disk)
+        try addAuthors(to: library)
+        let index = try #require(library.store.schema.indexes.first { $0.title == "Author(name)" })
+        var entries: [(key: [UInt8], object: ObjectReference)] = []
+        try library.store.engine.snapshot().index(index.tree).forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            entries.append((Array(key), try index.reference(key, value, schema: library.store.schema)))
+            return true
+        }
+        let last = try #require(entries.max { $0.object < $1.object })
+        let transaction = try library.store.engine.begin()
+        #expect(try transaction.delete(last.key, from: index.tree))
+        _ = try transaction.commit()
+        try library.store.close()
+        let parts = try leaves(disk).filter { $0.objects.contains { $0.entityIndex == last.object.entityIndex } }
+        try #require(parts.count > 1)
+        damage(parts[0].place, disk)
+        let report = try open(disk).store.check()
+        #expect(report.problems.contains("Author has \(parts[0].objects.count) rows that cannot be read."), "\(report)")
+        #expect(report.problems.contains("Author \(last.object.key) is missing in the index Author(name)."), "\(report)")
+        #expect(!report.problems.contains { $0.contains("without a row") || $0.contains("name no such owner") }, "\(report)")
+    }
+
     @Test("the last part of a table is not said to end with the largest number")
     func anOpenEndIsSaidAsOne() {
         func text(_ keys: ClosedRange<UInt64>) -> String {
