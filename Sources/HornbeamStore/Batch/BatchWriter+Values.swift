@@ -88,7 +88,7 @@ extension BatchWriter {
 
     // MARK: Stored rows
 
-    /// The stored object with the row's unique values; nil when there is none.
+    /// The stored object with the row's unique values; nil when there is none. A row that is to be skipped may have the values of several objects.
     private func holder(of values: [PropertyValue?], _ members: [Int: [ObjectReference]]) throws -> ObjectReference? {
         guard let session else { return nil }
         var coerced = [PropertyValue](repeating: .null, count: values.count)
@@ -110,8 +110,11 @@ extension BatchWriter {
             guard !key.hasNull,
                 let holder = try UniqueKeys.holder(of: key, index, in: session.transaction, schema: store.schema)
             else { continue }
+            if options.conflictRule == .skip { return holder }
             let isOther = found != nil && found != holder
-            if isOther || holder.entityIndex != table.index { throw session.conflict(index, holder, holder, row: rowNumber) }
+            // The properties of an entity come first in those of its subentities.
+            let hasProperties = store.model.entities[Int(holder.entityIndex)].isKind(of: table.entity)
+            if isOther || !hasProperties { throw session.conflict(index, holder, holder, row: rowNumber) }
             found = holder
         }
         return found

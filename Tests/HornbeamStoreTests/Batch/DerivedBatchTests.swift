@@ -30,37 +30,12 @@ struct DerivedBatchTests {
             })
     }
 
-    /// Inserts rows, and returns the outcome of each: the object, and whether the row was inserted, updated it or was skipped.
-    @discardableResult
-    private func insert(
-        _ rows: [Library.Values], of entity: String, _ rule: BatchWriter.ConflictRule, members: [[String: [ObjectReference]]] = [],
-        into library: Library, commitEvery: Int = 0
-    ) throws -> [(object: ObjectReference, action: String)] {
-        var options = BatchWriter.Options()
-        (options.conflictRule, options.commitEvery) = (rule, commitEvery)
-        let writer = try library.store.batchWriter(for: library.entity(entity), options: options)
-        var outcomes: [(ObjectReference, String)] = []
-        for (number, row) in rows.enumerated() {
-            var values = [PropertyValue?](repeating: nil, count: library.entity(entity).properties.count)
-            for (name, value) in row { values[library.property(name, of: entity).index] = value }
-            var added: [Int: [ObjectReference]] = [:]
-            for (name, objects) in members.indices.contains(number) ? members[number] : [:] { added[library.property(name, of: entity).index] = objects }
-            switch try writer.append(values, members: added) {
-            case .inserted(let object): outcomes.append((object, "inserted"))
-            case .updated(let object): outcomes.append((object, "updated"))
-            case .skipped(let object): outcomes.append((object, "skipped"))
-            }
-        }
-        try writer.finish()
-        return outcomes
-    }
-
     @Test("ATT-11, BAT-1: a row whose derived unique value is stored, or that of an earlier row, is skipped", arguments: [0, 1])
     func skip(commitEvery: Int) throws {
         let library = try Self.words()
         let stored = try library.insert("Word", ["text": "Ada"])
-        let outcomes = try insert(
-            [["text": "ADA"], ["text": "Bob", "length": 3], ["text": "BOB"], [:], [:]], of: "Word", .skip, into: library, commitEvery: commitEvery)
+        let outcomes = try library.insertBatch(
+            [["text": "ADA"], ["text": "Bob", "length": 3], ["text": "BOB"], [:], [:]], of: "Word", .skip, commitEvery: commitEvery)
         #expect(outcomes.map(\.action) == ["skipped", "inserted", "skipped", "inserted", "inserted"])
         #expect(outcomes[0].object == stored && outcomes[2].object == outcomes[1].object)
         #expect(try library.value(stored, "text") == "Ada" && library.value(outcomes[1].object, "text") == "Bob")
@@ -71,8 +46,8 @@ struct DerivedBatchTests {
     func update(commitEvery: Int) throws {
         let library = try Self.words()
         let stored = try library.insert("Word", ["text": "Ada", "length": 3])
-        let outcomes = try insert(
-            [["text": "ADA"], ["text": "Bob", "length": 3], ["text": "BOB", "length": 4]], of: "Word", .update, into: library, commitEvery: commitEvery)
+        let outcomes = try library.insertBatch(
+            [["text": "ADA"], ["text": "Bob", "length": 3], ["text": "BOB", "length": 4]], of: "Word", .update, commitEvery: commitEvery)
         #expect(outcomes.map(\.action) == ["updated", "inserted", "updated"])
         #expect(try library.value(stored, "text") == "ADA" && library.value(stored, "length") == 3)
         #expect(try library.value(outcomes[1].object, "text") == "BOB" && library.value(outcomes[1].object, "length") == 4)
@@ -85,12 +60,12 @@ struct DerivedBatchTests {
         let library = try Self.files()
         let moved = try library.insert("File", ["code": 1, "folder": 1, "name": "x"])
         let other = try library.insert("File", ["code": 2, "folder": 2, "name": "X"])
-        let outcomes = try insert(
-            [["code": 1, "folder": 2, "name": "Y"], ["code": 3, "folder": 1, "name": "X"], ["folder": 2, "name": "y"]], of: "File", .update, into: library)
+        let outcomes = try library.insertBatch(
+            [["code": 1, "folder": 2, "name": "Y"], ["code": 3, "folder": 1, "name": "X"], ["folder": 2, "name": "y"]], of: "File", .update)
         #expect(outcomes.map(\.action) == ["updated", "inserted", "updated"] && outcomes[0].object == moved && outcomes[2].object == moved)
         #expect(try library.value(moved, "folded") == "y" && library.value(moved, "code") == 1 && library.value(other, "folded") == "x")
         #expect(throws: SaveConflicts.self) { try library.insert("File", ["folder": 2, "name": "Y"]) }
-        #expect(throws: SaveConflicts.self) { try insert([["code": 1, "folder": 2, "name": "x"]], of: "File", .update, into: library) }
+        #expect(throws: SaveConflicts.self) { try library.insertBatch([["code": 1, "folder": 2, "name": "x"]], of: "File", .update) }
         #expect(try library.store.check().problems == [])
     }
 
@@ -120,20 +95,19 @@ struct DerivedBatchTests {
             })
         let books = try ["a", "A", "b"].map { try library.insert("Book", ["title": .string($0)]) }
         let stored = try library.insert("Copy", ["number": 1, "book": library.id(books[0])])
-        let copies = try insert(
-            [["number": 1, "book": library.id(books[1]), "note": "n"], ["number": 1, "book": library.id(books[2])]], of: "Copy", .update, into: library)
+        let copies = try library.insertBatch(
+            [["number": 1, "book": library.id(books[1]), "note": "n"], ["number": 1, "book": library.id(books[2])]], of: "Copy", .update)
         #expect(copies.map(\.action) == ["updated", "inserted"] && copies[0].object == stored)
         #expect(try library.value(stored, "note") == "n" && library.value(stored, "book") == library.id(books[1]))
         let players = try [1, 2, 3].map { try library.insert("Player", ["goals": $0]) }
-        let teams = try insert(
-            [["name": "x"], ["name": "y"]], of: "Team", .skip, members: [["players": [players[0], players[1], players[0]]], ["players": [players[2]]]],
-            into: library)
+        let teams = try library.insertBatch(
+            [["name": "x"], ["name": "y"]], of: "Team", .skip, members: [["players": [players[0], players[1], players[0]]], ["players": [players[2]]]])
         #expect(teams.map(\.action) == ["inserted", "inserted"])
         let more = try [1, 2].map { try library.insert("Player", ["goals": $0]) }
-        let again = try insert([["name": "z"]], of: "Team", .skip, members: [["players": more]], into: library)
+        let again = try library.insertBatch([["name": "z"]], of: "Team", .skip, members: [["players": more]])
         #expect(again.map(\.action) == ["skipped"] && again[0].object == teams[0].object)
         try library.insert("Team", ["name": "empty"])
-        let alone = try insert([["name": "z"]], of: "Team", .fail, members: [["players": [more[0]]]], into: library)
+        let alone = try library.insertBatch([["name": "z"]], of: "Team", .fail, members: [["players": [more[0]]]])
         #expect(try library.value(alone[0].object, "size") == 1 && library.value(alone[0].object, "goals") == 1)
         #expect(try library.store.check().problems == [])
     }
@@ -143,7 +117,7 @@ struct DerivedBatchTests {
         let library = try Self.words()
         let stored = isStored ? try library.insert("Word", ["text": "ada"]) : nil
         let rows: [Library.Values] = [["text": isStored ? "Eve" : "Ada"], ["text": "Bob"], ["text": "ADA"], ["text": "Dan"]]
-        let conflicts = try #require(throws: SaveConflicts.self) { try insert(rows, of: "Word", .fail, into: library) }
+        let conflicts = try #require(throws: SaveConflicts.self) { try library.insertBatch(rows, of: "Word", .fail) }
         #expect(conflicts.uniques.map(\.row) == [3] && conflicts.uniques[0].objectIDs.isEmpty)
         #expect(conflicts.uniques[0].existing != nil && (stored == nil || conflicts.uniques[0].existing == stored))
         #expect(conflicts.error.message.contains("row 3 of the batch"), "\(conflicts.error)")
@@ -189,9 +163,9 @@ struct DerivedBatchTests {
     @Test("ATT-11, BAT-1: a row that updates an object updates its now(), and that of the former and the new partners")
     func nowOfUpdatingRows() throws {
         let cards = try Cards()
-        #expect(try cards.changed { try insert([["code": "1"]], of: "Card", .skip, into: cards.library) } == [])
+        #expect(try cards.changed { try cards.library.insertBatch([["code": "1"]], of: "Card", .skip) } == [])
         let row: Library.Values = ["code": "1", "holder": cards.library.id(cards.people[1])]
-        #expect(try cards.changed { try insert([row], of: "Card", .update, into: cards.library) } == cards.people + [cards.card])
+        #expect(try cards.changed { try cards.library.insertBatch([row], of: "Card", .update) } == cards.people + [cards.card])
         #expect(try cards.library.value(cards.people[0], "card") == .null && cards.library.value(cards.people[1], "card") == cards.library.id(cards.card))
     }
 
