@@ -44,25 +44,32 @@ struct BatchDeleteExecution {
         var change = StoreChange()
         var outcome = BatchOutcome()
         let found = try base.select(ValidatedFetch(delete.request, in: base.schema.model))
+        let derived = SaveExecution(ChangeSet(), transaction: transaction, reader: base.reader)
         if found.allSatisfy({ Self.isPlain($0.table) }) {
+            if !base.schema.derivations.isEmpty { try derived.findStaleValues(afterDeleting: references(found)) }
             for (table, rows) in found {
                 try remove(rows, table, &change)
                 change.recordDeletion(of: rows, table)
             }
             outcome.count = found.reduce(0) { $0 + $1.rows.count }
         } else {
-            deletions = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }
+            deletions = references(found)
             deletionSet = Set(deletions)
             try followCascades()
             try requireAllowed()
+            try derived.findStaleValues(afterDeleting: deletions)
             try nullify(&change)
             try remove(&change)
             change.deleted = deletions.sorted()
             outcome.count = deletions.count
         }
         if delete.collectsObjects { outcome.objects = change.deleted }
-        try SaveExecution.updateDerivedValues(after: &change, written: cleared, transaction, base.reader)
+        try derived.updateDerivedValues(after: &change, written: cleared)
         return (change, outcome)
+    }
+
+    private func references(_ found: [(table: EntityTable, rows: RowSelection)]) -> [ObjectReference] {
+        found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }
     }
 
     private func table(_ object: ObjectReference) -> EntityTable { base.schema.table(at: object.entityIndex) }

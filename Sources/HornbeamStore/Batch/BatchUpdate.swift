@@ -75,7 +75,8 @@ struct BatchUpdateExecution {
         if !together.isEmpty { try together.write(&change) }
         // One-to-one relationships also change rows that the request does not find.
         let written = outcome.objects + together.written
-        try SaveExecution.updateDerivedValues(after: &change, written: written, keys: together.keysToDerive, transaction, base.reader)
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: base.reader)
+        try execution.updateDerivedValues(after: &change, written: written, keys: together.keysToDerive)
         return (change, outcome)
     }
 

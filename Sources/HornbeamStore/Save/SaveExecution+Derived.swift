@@ -13,14 +13,20 @@ extension SaveExecution {
     ///   violates a unique constraint.
     func updateDerivedValues(written: [ObjectReference], inserted: [ObjectReference], changed: [ObjectReference: PropertyMask]) throws {
         guard !schema.derivations.isEmpty else { return }
-        var stale = StaleValues()
         for object in written {
             for own in schema.derivations.own[Int(object.entityIndex)] where own.source == nil { stale.add(own.derived, of: object) }
         }
         for object in inserted {
             for own in schema.derivations.own[Int(object.entityIndex)] { stale.add(own.derived, of: object) }
         }
-        for (object, mask) in changed.sorted(by: { $0.key < $1.key }) { try findStale(object, mask, &stale) }
+        let changedObjects = changed.keys.sorted()
+        for object in changedObjects {
+            guard let mask = changed[object] else { continue }
+            for own in schema.derivations.own[Int(object.entityIndex)] {
+                if let source = own.source, mask.contains(source) { stale.add(own.derived, of: object) }
+            }
+        }
+        try findStale(by: changedObjects) { object, remote in changed[object]?.contains(remote.source) == true }
         let work = stale.objects.map { object in
             Derivations(table: schema.table(at: object.entityIndex), properties: stale.properties(of: object), keys: [object.key])
         }
@@ -36,21 +42,26 @@ extension SaveExecution {
     }
 
     /// Updates the derived values after a batch, which writes rows itself. Adds the changes to the batch's published change.
-    static func updateDerivedValues(
-        after change: inout StoreChange, written: [ObjectReference], keys: [(index: ValueIndex, object: ObjectReference)] = [],
-        _ transaction: WriteTransaction, _ reader: RowReader
+    func updateDerivedValues(
+        after change: inout StoreChange, written: [ObjectReference], keys: [(index: ValueIndex, object: ObjectReference)] = []
     ) throws {
-        guard !reader.schema.derivations.isEmpty else { return }
-        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
-        execution.keysToDerive = keys
+        guard !schema.derivations.isEmpty else { return }
+        keysToDerive = keys
         let masks = Dictionary(change.updated.map { ($0.reference, $0.properties) }) { a, b in
             var both = a
             both.formUnion(b)
             return both
         }
-        try execution.updateDerivedValues(written: written, inserted: [], changed: masks)
-        execution.finishChange()
-        change.merge(execution.change)
+        try updateDerivedValues(written: written, inserted: [], changed: masks)
+        finishChange()
+        change.merge(self.change)
+    }
+
+    /// Finds the derived attributes that depend on objects which are to be deleted. A to-one that keeps naming a deleted object gives no values.
+    /// Call it before the rows are deleted, and `updateDerivedValues` afterwards.
+    func findStaleValues(afterDeleting objects: some Collection<ObjectReference>) throws(EngineError) {
+        guard !schema.derivations.isEmpty, !objects.isEmpty else { return }
+        try findStale(by: Array(objects)) { _, remote in remote.path.last?.isToOne == true }
     }
 
     /// Derived attributes to compute for objects that have no other changes.
@@ -107,19 +118,26 @@ extension SaveExecution {
         return shared
     }
 
-    private func findStale(_ object: ObjectReference, _ mask: PropertyMask, _ stale: inout StaleValues) throws(EngineError) {
-        for own in schema.derivations.own[Int(object.entityIndex)] {
-            if let source = own.source, mask.contains(source) { stale.add(own.derived, of: object) }
-        }
-        for remote in schema.derivations.remote[Int(object.entityIndex)] where mask.contains(remote.source) {
-            var objects = [object]
-            for relationship in remote.path.reversed() {
-                var owners: [ObjectReference] = []
-                for object in objects { owners += try self.owners(of: object, through: relationship) }
-                objects = owners
+    /// Finds the derived attributes that depend on other objects.
+    ///
+    /// The objects of an entity are followed together, because a one-way to-one is followed by a scan.
+    private func findStale(
+        by objects: [ObjectReference], where isSource: (ObjectReference, DerivationPlan.Remote) -> Bool
+    ) throws(EngineError) {
+        for (entity, part) in Dictionary(grouping: objects, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
+            for remote in schema.derivations.remote[Int(entity)] {
+                var owners = part.filter { isSource($0, remote) }
+                for relationship in remote.path.reversed() where !owners.isEmpty { owners = try self.owners(of: owners, through: relationship) }
+                for owner in owners { stale.add(remote.derived, of: owner) }
             }
-            for owner in objects { stale.add(remote.derived, of: owner) }
         }
+    }
+
+    private func owners(of objects: [ObjectReference], through relationship: PropertyDescription) throws(EngineError) -> [ObjectReference] {
+        if relationship.inverse == nil, relationship.isToOne { return try rows(naming: Set(objects), relationship) }
+        var owners: [ObjectReference] = []
+        for object in objects { owners += try self.owners(of: object, through: relationship) }
+        return owners
     }
 
     /// The objects that refer to an object through a relationship.
@@ -135,20 +153,20 @@ extension SaveExecution {
             }
             return try members().reader(schema.link(inverse).forward).references(owner: object.key)
         }
-        guard relationship.isToMany else { return try rows(naming: object, relationship) }
-        guard let backward = schema.link(relationship).backward else { return [] }
+        guard relationship.isToMany, let backward = schema.link(relationship).backward else { return [] }
         return try members().reader(backward).references(owner: object.key)
     }
 
-    /// The objects with a one-way to-one that names an object. Scans all rows, because no reverse index exists.
+    /// The objects with a one-way to-one that names one of some objects. Scans all rows, because no reverse index exists.
     private func rows(
-        naming object: ObjectReference, _ relationship: PropertyDescription
+        naming objects: Set<ObjectReference>, _ relationship: PropertyDescription
     ) throws(EngineError) -> [ObjectReference] {
         var found: [ObjectReference] = []
         for table in schema.tables(of: relationship.entity, includingSubentities: true) {
             let column = table.column(relationship)
             try transaction.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count where column.reference(in: leaf.row(slot), schema: schema) == object {
+                for slot in 0 ..< leaf.count {
+                    guard let target = column.reference(in: leaf.row(slot), schema: schema), objects.contains(target) else { continue }
                     found.append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)))
                 }
                 return true
@@ -252,7 +270,7 @@ extension SaveExecution {
 }
 
 /// Derived attributes to compute again, in the order in which they were added.
-private struct StaleValues {
+struct StaleValues {
     private(set) var objects: [ObjectReference] = []
     private var byObject: [ObjectReference: [PropertyDescription]] = [:]
 

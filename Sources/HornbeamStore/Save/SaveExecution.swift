@@ -18,6 +18,8 @@ final class SaveExecution {
     var checksMembers: Bool
     /// Unique keys with derived attributes of updated objects. They are claimed after the derived attributes are computed.
     @safe @exclusivity(unchecked) var keysToDerive: [(index: ValueIndex, object: ObjectReference)] = []
+    /// Derived attributes that `updateDerivedValues` computes again.
+    var stale = StaleValues()
     /// The changed properties of each object, collected until the end.
     @safe @exclusivity(unchecked) private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
@@ -46,6 +48,7 @@ final class SaveExecution {
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         let prepared = isSmall ? try prepareComparingVersions(updates) : []
         try claimUniqueKeys(updates, inserts)
+        try findStaleValues(afterDeleting: changes.deletes.lazy.map { ObjectReference($0.entity, $0.key) })
         for delete in changes.deletes { try execute(delete) }
         if isSmall { for update in prepared { try write(update) } } else { try execute(updates) }
         for insert in inserts { try execute(insert) }

@@ -85,6 +85,26 @@ private func derivedModel() throws -> ManagedObjectModel {
         #expect(try library.value(author, "money") == 0)
     }
 
+    @Test("ATT-11, DEL-5: values derived from a deleted object become null, also if its references are kept", arguments: [false, true])
+    func deletedSources(inBatch: Bool) throws {
+        func delete(_ object: ObjectReference, _ entity: String) throws {
+            if inBatch {
+                _ = try library.store.delete(BatchDelete(request: FetchDescription(entityName: entity)))
+            } else {
+                try library.delete(object)
+            }
+        }
+        let country = try library.insert("Country", ["name": "Norway"])
+        let author = try library.insert("Author", ["name": "a", "country": library.id(country)])
+        let book = try library.insert("Book", ["author": library.id(author)])
+        #expect(try library.value(book, "country") == "norway" && library.value(book, "authorName") == "a")
+        try delete(country, "Country")
+        #expect(try library.value(book, "country") == .null && library.value(book, "authorName") == "a")
+        #expect(try library.value(author, "country") == library.id(country) && library.version(book) == 1)
+        try delete(author, "Author")
+        #expect(try library.value(book, "authorName") == .null)
+    }
+
     @Test("ATT-11: a batch updates derived attributes of its rows and of their owners")
     func batches() throws {
         let author = try library.insert("Author", ["name": "a"])
