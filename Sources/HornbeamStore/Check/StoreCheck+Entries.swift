@@ -41,8 +41,8 @@ extension StoreCheck {
         report.indexEntries += view.count
         let wanted = expected[index.number] ?? EntrySum()
         let (found, unreadable) = unsafe try sum(view, index.title) { [schema] (key, value) in unsafe try? index.reference(key, value, schema: schema) }
-        if found == wanted { return }
         if unreadable > 0 { problem("The index \(index.title) has \(unreadable) entries that cannot be read.") }
+        if found == wanted { return }
         let tables = schema.tables.compactMap(\.self).filter { table in table.indexes.contains { $0.number == index.number } }
         var present = 0
         for table in tables {
@@ -91,8 +91,8 @@ extension StoreCheck {
             guard key.count >= 16 else { return nil }
             return unsafe reader.trees.entityIndex(value, schema: schema).map { unsafe ObjectReference(entityIndex: $0, key: KeyBytes.suffix(key)) }
         }
-        if found == wanted { return true }
         if unreadable > 0 { problem("“\(link.relationship)” has \(unreadable) members that cannot be read.") }
+        if found == wanted { return unreadable == 0 }
         let tables = schema.tables.compactMap(\.self).filter { table in table.mirrors.contains { $0.link === link } }
         var present = 0
         for table in tables {
