@@ -177,6 +177,10 @@ extension FramePool {
             }
             return node.count - 1
         }
+        // The counts of links are compared with their pages when these are loaded. That of the root is not.
+        guard rest < UInt64(pool.page(frame).count) else {
+            throw EngineError(.damaged, "A tree has fewer entries than the count of its root.")
+        }
         return (frame, Int(rest))
     }
 
