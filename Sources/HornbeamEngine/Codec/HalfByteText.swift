@@ -108,11 +108,9 @@ enum HalfByteText {
     /// Reads texts of `target.count` bytes. Returns the bytes that they took; nil if they are invalid.
     static func read(_ source: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) -> Int? {
         let count = target.count
+        guard let end = unsafe storedBytes(source, count: count) else { return nil }
         let stored = storedBytes(count)
-        guard source.count >= headerBytes + stored else { return nil }
         let exceptions = Int(unsafe source.integer(at: 0, as: UInt16.self))
-        let end = headerBytes + stored + 2 * exceptions
-        guard source.count >= end else { return nil }
         unsafe widen(source.part(headerBytes..<headerBytes + stored), source.part(2..<headerBytes), to: target)
         var place = -1
         for n in 0..<exceptions {
@@ -121,6 +119,13 @@ enum HalfByteText {
             unsafe target[place] = source[headerBytes + stored + exceptions + n]
         }
         return end
+    }
+
+    /// The bytes of texts of `count` bytes; nil if the source is shorter.
+    static func storedBytes(_ source: UnsafeRawBufferPointer, count: Int) -> Int? {
+        guard source.count >= headerBytes else { return nil }
+        let end = headerBytes + storedBytes(count) + 2 * Int(unsafe source.integer(at: 0, as: UInt16.self))
+        return source.count >= end ? end : nil
     }
 
     /// A byte of the alphabet is its first byte, plus its index, plus the gaps between its bytes before. Alphabets have few gaps, and

@@ -30,4 +30,15 @@ package enum LZ4 {
             Int32(source.count), Int32(target.count))
         return Int(made) == target.count
     }
+
+    /// Decompresses the beginning of untrusted bytes. Returns false unless they yield at least `target.count` bytes.
+    static func decompressPrefix(_ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Bool {
+        guard source.count > 0, source.count <= Int(Int32.max) else { return false }
+        guard target.count > 0, target.count <= Int(Int32.max) else { return false }
+        let made = unsafe LZ4_decompress_safe_partial(
+            source.baseAddress!.assumingMemoryBound(to: CChar.self),
+            target.baseAddress!.assumingMemoryBound(to: CChar.self),
+            Int32(source.count), Int32(target.count), Int32(target.count))
+        return Int(made) == target.count
+    }
 }

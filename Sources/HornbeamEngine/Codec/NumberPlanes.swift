@@ -107,20 +107,27 @@ extension NumberPlanes {
     static func read<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(
         _ source: UnsafeRawBufferPointer, count: Int, stride: Int, as type: T.Type, to target: UnsafeMutableRawBufferPointer
     ) -> Int? {
-        guard source.count >= 10, count > 0 else { return nil }
+        guard let size = unsafe storedBytes(source, count: count, width: T.bitWidth / 8) else { return nil }
         let form = unsafe source[0]
         let planes = unsafe source[1]
         let base = T(truncatingIfNeeded: unsafe source.integer(at: 2, as: UInt64.self))
-        let header = form == steps ? 18 : 10
-        let stored = planes.nonzeroBitCount * count
-        guard form <= steps, Int(planes) < 1 << (T.bitWidth / 8), source.count >= header + stored else { return nil }
-        let bytes = unsafe source.part(header..<header + stored)
+        let bytes = unsafe source.part(size - planes.nonzeroBitCount * count..<size)
         unsafe readPlanes(bytes, planes, form == steps ? 0 : base, count: count, stride: stride, to: target)
         if form == steps {
             let first = T(truncatingIfNeeded: unsafe source.integer(at: 10, as: UInt64.self))
             unsafe addSteps(first, base, count: count, stride: stride, to: target)
         }
-        return header + stored
+        return size
+    }
+
+    /// The bytes of a sequence of `count` numbers; nil if the source is no sequence of this width, or is shorter.
+    static func storedBytes(_ source: UnsafeRawBufferPointer, count: Int, width: Int) -> Int? {
+        guard source.count >= 10, count > 0 else { return nil }
+        let form = unsafe source[0]
+        let planes = unsafe source[1]
+        let size = (form == steps ? 18 : 10) + planes.nonzeroBitCount * count
+        guard form <= steps, Int(planes) < 1 << width, source.count >= size else { return nil }
+        return size
     }
 
     private static func readPlanes<T: FixedWidthInteger & UnsignedInteger & BitwiseCopyable>(

@@ -38,4 +38,29 @@ package enum PageSegments {
             unsafe LZ4.decompress(stored, into: segments) && SegmentReader.read(UnsafeRawBufferPointer(segments), into: page)
         }
     }
+
+    /// Reads parts of a page of segments: the first segment, and those with bytes in the ascending ranges that `wanted` returns for it. The other
+    /// bytes of the page keep their values. False if the segments are invalid, if they have entries of an index, or if `wanted` refuses them.
+    ///
+    /// - Parameter prefix: The bytes of segments that sufficed for other pages with the same parts, at first 0. Segments lie in the order of the page,
+    ///   so LZ4 decompresses only these.
+    package static func decodeParts(
+        _ payload: UnsafeRawBufferPointer, prefix: inout Int, into page: UnsafeMutableRawBufferPointer, wanted: (UnsafeRawBufferPointer) -> [Range<Int>]?
+    ) -> Bool {
+        guard payload.count > headerBytes, page.count > 0 else { return false }
+        let size = Int(unsafe payload.integer(at: 0, as: UInt32.self))
+        let stored = unsafe payload.part(headerBytes..<payload.count)
+        guard size < page.count, stored.count <= size else { return false }
+        if stored.count == size { return unsafe SegmentReader.readParts(stored, into: page, wanted: wanted) != nil }
+        return unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { segments in
+            if prefix > 0, prefix < size, unsafe LZ4.decompressPrefix(stored, into: segments.part(0..<prefix)),
+                unsafe SegmentReader.readParts(UnsafeRawBufferPointer(segments.part(0..<prefix)), into: page, wanted: wanted) != nil
+            { return true }
+            guard unsafe LZ4.decompress(stored, into: segments),
+                let used = unsafe SegmentReader.readParts(UnsafeRawBufferPointer(segments), into: page, wanted: wanted)
+            else { return false }
+            prefix = max(prefix, used)
+            return true
+        }
+    }
 }

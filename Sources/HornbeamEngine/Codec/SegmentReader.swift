@@ -18,6 +18,68 @@
         return reader.place == source.count
     }
 
+    /// Reads the first segment, and of the others those with bytes in ranges of the page, up to the last range. `wanted` gets the bytes of the first
+    /// segment, and returns ascending ranges, or nil to refuse the page. Returns the bytes of the source that were used; nil if they do not suffice,
+    /// if the page lacks a part of the ranges, or if there are entries of an index.
+    static func readParts(
+        _ source: UnsafeRawBufferPointer, into page: UnsafeMutableRawBufferPointer, wanted: (UnsafeRawBufferPointer) -> [Range<Int>]?
+    ) -> Int? {
+        var reader = unsafe SegmentReader(source: source, page: page)
+        guard var end = unsafe reader.segment(at: 0, of: page, isInside: true), let ranges = unsafe wanted(UnsafeRawBufferPointer(page.part(0..<end)))
+        else { return nil }
+        for range in ranges {
+            while end < range.upperBound {
+                guard let next = reader.segmentEnd(from: end) else { return nil }
+                if next <= range.lowerBound {
+                    guard reader.skip() else { return nil }
+                } else {
+                    guard unsafe reader.segment(at: end, of: page, isInside: true) != nil else { return nil }
+                }
+                end = next
+            }
+        }
+        return reader.place
+    }
+
+    /// The end in the page of the next segment, which begins at `start`. Nil if it is outside the page.
+    private func segmentEnd(from start: Int) -> Int? {
+        guard unsafe place + SegmentWriter.segmentBytes <= source.count else { return nil }
+        let end = start + Int(unsafe source.integer(at: place + 1, as: UInt16.self))
+        return unsafe end > start && end <= page.count ? end : nil
+    }
+
+    /// Continues after the next segment. False if it is invalid.
+    private mutating func skip() -> Bool {
+        guard let method = SegmentMethod(rawValue: unsafe source[place]) else { return false }
+        let bytes = Int(unsafe source.integer(at: place + 1, as: UInt16.self))
+        let start = place + SegmentWriter.segmentBytes
+        guard let used = unsafe SegmentReader.storedBytes(source.part(start..<source.count), method, bytes) else { return false }
+        place = start + used
+        return true
+    }
+
+    /// The size of the fields of a segment for `bytes` bytes; nil if it is invalid, longer than the source, or has entries.
+    private static func storedBytes(_ source: UnsafeRawBufferPointer, _ method: SegmentMethod, _ bytes: Int) -> Int? {
+        func planes(_ start: Int, _ count: Int, _ width: Int) -> Int? {
+            guard start <= source.count else { return nil }
+            return unsafe NumberPlanes.storedBytes(source.part(start..<source.count), count: count, width: width).map { start + $0 }
+        }
+        switch method {
+        case .bytes: return source.count >= bytes ? bytes : nil
+        case .numbers:
+            guard source.count > 0, case let width = Int(unsafe source[0]), [1, 2, 4, 8].contains(width), bytes % width == 0 else { return nil }
+            return planes(1, bytes / width, width)
+        case .decimals:
+            guard bytes % 8 == 0 else { return nil }
+            return planes(1, bytes / 8, 8).flatMap { planes($0, bytes / 8, 8) }
+        case .text: return unsafe HalfByteText.storedBytes(source, count: bytes)
+        case .cells: return bytes % 4 == 0 ? planes(2, bytes / 4, 2) : nil
+        case .slots: return bytes % 6 == 0 ? planes(2, bytes / 6, 2).flatMap { planes($0, bytes / 6, 2) } : nil
+        case .records: return source.count > bytes ? bytes + 1 : nil
+        case .entries: return nil
+        }
+    }
+
     private init(source: UnsafeRawBufferPointer, page: UnsafeMutableRawBufferPointer) {
         unsafe self.source = source
         unsafe self.page = page
