@@ -59,6 +59,18 @@ enum NodeCheck {
 
     /// A description of the first fault in a table leaf with its layout; nil if it has none.
     static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
+        if let fault = keysFault(page, layout) { return fault }
+        let leaf = TableLeaf(page: page, layout: layout)
+        for column in layout.variableColumns {
+            for slot in 0..<page.count {
+                if let fault = leaf.cellFault(column, slot) { return fault }
+            }
+        }
+        return nil
+    }
+
+    /// The same for the sizes and the keys of the leaf. Reads no cells.
+    static func keysFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
         let width = Int(page.load(28, as: UInt8.self))
         guard layout.arrayBytes(capacity: page.capacity, keyWidth: width) <= page.heapStart else {
             return "its columns and its heap overlap"
@@ -67,12 +79,6 @@ enum NodeCheck {
         for slot in 1..<max(page.count, 1) where leaf.key(slot - 1) >= leaf.key(slot) {
             return "rows \(slot - 1) and \(slot) are out of order"
         }
-        guard leaf.key(0) >= leaf.firstKey else { return "its first row is before its first key" }
-        for column in layout.variableColumns {
-            for slot in 0..<page.count {
-                if let fault = leaf.cellFault(column, slot) { return fault }
-            }
-        }
-        return nil
+        return leaf.key(0) >= leaf.firstKey ? nil : "its first row is before its first key"
     }
 }

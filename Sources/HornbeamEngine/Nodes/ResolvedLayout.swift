@@ -22,6 +22,9 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     @usableFromInline var kind: UInt8
     /// True if leaves of this layout lack the column, so that every row has the fill value.
     @usableFromInline var isAbsent: Bool
+
+    /// False in the partial leaves of a scan that does not read the column (`ScannedColumns`).
+    @inlinable var isUnpacked: Bool { fixedBefore >= 0 }
 }
 
 /// One version of a table's layout, with the positions of its columns.
@@ -179,6 +182,37 @@ extension ResolvedLayout {
         }
         return nil
     }
+}
+
+/// The columns that a scan unpacks. In the positions of the other columns, the cells are outside the page, so that debug builds stop at a read of them.
+/// Bitmaps are always unpacked.
+@safe final class ScannedColumns: Sendable {
+    let layout: ResolvedLayout
+    /// The places of the unpacked columns in the fixed bytes of a row, in ascending order.
+    let bytesOfRow: [Range<Int>]
+    /// All columns of the layout.
+    nonisolated(unsafe) let physical: UnsafeMutablePointer<PhysicalColumn>  // fixed at init
+
+    /// - Parameter columns: A bit for each column, of the first 64. Texts of variable columns are not unpacked.
+    init(_ columns: UInt64, of layout: ResolvedLayout) {
+        self.layout = layout
+        var bytesOfRow: [Range<Int>] = []
+        unsafe physical = .allocate(capacity: max(layout.columns.count, 1))
+        for i in layout.columns.indices {
+            unsafe physical[i] = unsafe layout.physical[i]
+            let isWanted = i < 64 && columns >> UInt64(i) & 1 == 1 && layout.columns[i].kind != .bytes
+            guard unsafe physical[i].width > 0 else { continue }
+            if isWanted {
+                let (start, width) = unsafe (Int(physical[i].fixedBefore), Int(physical[i].width))
+                bytesOfRow.append(start..<start + width)
+            } else {
+                unsafe physical[i].fixedBefore = .min
+            }
+        }
+        self.bytesOfRow = bytesOfRow.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    deinit { unsafe physical.deallocate() }
 }
 
 /// The cell of a value that is stored as a blob: it contains the blob's reference.

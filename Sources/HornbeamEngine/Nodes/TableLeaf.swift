@@ -36,7 +36,7 @@ struct TableLeaf {
     var capacity: Int { page.capacity }
     var bitmapsStart: Int { TableLeaf.arraysStart(capacity: capacity, keyWidth: keyWidth) }
     var bitmapBytes: Int { (capacity + 63) / 64 * 8 }
-    private var columnsStart: Int { bitmapsStart + bitmapBytes * layout.bitmapCount }
+    var columnsStart: Int { bitmapsStart + bitmapBytes * layout.bitmapCount }
     var arraysEnd: Int { columnsStart + capacity * layout.fixedPerRow }
     func column(_ i: Int) -> PhysicalColumn { unsafe layout.physical[i] }
     func cellOffset(_ column: PhysicalColumn, _ slot: Int) -> Int {

@@ -22,6 +22,26 @@ extension PageFiles {
         }
     }
 
+    /// Reads and verifies a page, and unpacks parts of it into the start of `buffer`, as `PageSegments.decodeParts`. A page that is not stored as
+    /// segments is unpacked whole. Returns its size; nil if it does not fit the buffer or cannot be unpacked.
+    func readParts(
+        of reference: PageReference, prefix: inout Int, into buffer: UnsafeMutableRawBufferPointer, wanted: (UnsafeRawBufferPointer) -> [Range<Int>]?
+    ) throws(EngineError) -> Int? {
+        unsafe try withRecord(reference) { (header, payload) throws(PageFault) in
+            guard header.rawBytes <= buffer.count else { return nil }
+            let target = unsafe buffer.part(0..<header.rawBytes)
+            let isRead: Bool
+            switch header.codec {
+            case .raw:
+                unsafe target.copyMemory(from: payload)
+                isRead = unsafe wanted(UnsafeRawBufferPointer(target)) != nil
+            case .lz4: isRead = unsafe LZ4.decompress(payload, into: target) && wanted(UnsafeRawBufferPointer(target)) != nil
+            case .segments: isRead = unsafe PageSegments.decodeParts(payload, prefix: &prefix, into: target, wanted: wanted)
+            }
+            return isRead ? header.rawBytes : nil
+        }
+    }
+
     /// Asks the system to read a page ahead.
     func readAhead(_ reference: PageReference) {
         guard !reference.isEmpty, reference.address >> 63 == 0, let entry = try? handle(reference.file) else { return }

@@ -27,6 +27,21 @@ import Synchronization
     init?(_ pool: FramePool, _ frame: UInt32, _ layouts: TableLayouts, transaction: UInt64) {
         let page = pool.page(frame)
         guard let (columns, bitmapCount) = unsafe layouts.columns(of: page.load(24)) else { return nil }
+        unsafe self.init(page, frame, unsafe columns, bitmapCount: bitmapCount, pool, layouts, transaction: transaction)
+    }
+
+    /// The view of a partial leaf, which is in no frame.
+    init(_ leaf: PartialLeaf, _ pool: FramePool, _ layouts: TableLayouts, transaction: UInt64) {
+        let columns = leaf.columns
+        unsafe self.init(
+            leaf.page, 0, columns.physical, bitmapCount: columns.layout.bitmapCount, pool, layouts, transaction: transaction)
+    }
+
+    @inline(__always)
+    private init(
+        _ page: Page, _ frame: UInt32, _ columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int, _ pool: FramePool, _ layouts: TableLayouts,
+        transaction: UInt64
+    ) {
         self.page = page
         unsafe self.columns = unsafe columns
         capacity = page.capacity
@@ -65,8 +80,9 @@ import Synchronization
     /// A row.
     @inlinable package func row(_ slot: Int) -> RowView { RowView(leaf: self, slot: slot) }
 
-    /// The row's location, as a hint for later reads.
+    /// The row's location, as a hint for later reads; unknown in a partial leaf.
     package func location(_ slot: Int) -> RowLocation {
+        guard frame != 0 else { return RowLocation() }
         let generation = unsafe pool._withUnsafeGuaranteedRef { $0.generation(frame) }
         return RowLocation(
             frame: frame, generation: generation, transaction: UInt32(truncatingIfNeeded: transaction), slot: UInt16(slot))
@@ -76,6 +92,7 @@ import Synchronization
     @inlinable package func fixedCells(_ column: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent, c.width > 0 else { return nil }
+        assert(c.isUnpacked, "The scan does not read column \(column).")
         let bytes = page.bytes(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
         return unsafe bytes.buffer
     }
@@ -99,6 +116,7 @@ import Synchronization
     package func bytesInLeaf(_ column: Int, _ slot: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return nil }
+        assert(c.isUnpacked, "The scan does not read column \(column).")
         let offset = columnsStart + capacity * Int(c.fixedBefore) + slot * 4
         let word: UInt16 = page.load(offset + 2)
         guard word & 0x8000 == 0 else { return nil }
@@ -149,6 +167,7 @@ import Synchronization
         let c = unsafe leaf.columns[column]
         if c.isAbsent { return fixedFill(column) }
         precondition(MemoryLayout<T>.size == Int(c.width), "The type's width is not that of column \(column).")
+        assert(c.isUnpacked, "The scan does not read column \(column).")
         return leaf.page.load(
             leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * Int(c.width), as: T.self)
     }
@@ -173,6 +192,7 @@ import Synchronization
     ) throws(EngineError) -> R {
         let c = unsafe leaf.columns[column]
         if c.isAbsent { return unsafe try withArray(leaf.fill(column) ?? [], body) }
+        assert(c.isUnpacked, "The scan does not read column \(column).")
         let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * 4
         let start = Int(leaf.page.load(offset, as: UInt16.self))
         let word: UInt16 = leaf.page.load(offset + 2)

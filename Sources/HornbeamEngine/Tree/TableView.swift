@@ -145,30 +145,39 @@
 
     /// Calls `body` with each leaf from the one where `key` belongs, in key order or backwards, until it returns false.
     ///
-    /// - Parameter prefetching: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body`
-    ///   reads one leaf.
+    /// - Parameters:
+    ///   - columns: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body` reads one leaf.
+    ///   - readsOnly: A bit for each column, of the first 64, if the body reads no other ones, no cells of variable columns, and no more than keys and
+    ///     bitmaps otherwise. Nil if it reads any.
     package func forEachLeaf(
-        from key: UInt64? = nil, reversed: Bool = false, prefetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
+        from key: UInt64? = nil, reversed: Bool = false, prefetching columns: UInt64 = 0, readsOnly: UInt64? = nil,
+        _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         var start = key ?? (reversed ? .max : 0)
-        while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, body) { start = next }
+        let partial = readsOnly.flatMap { exceedsPool ? PartialLeaf($0, root.pool, layouts) : nil }
+        while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, partial, body) { start = next }
+    }
+
+    /// True if the fixed columns alone take more memory than the pool: then a scan of whole leaves would evict what the next scan reads.
+    private var exceedsPool: Bool {
+        transaction != TableView.noTransaction && count * layouts.current.fixedPerRow > root.pool.capacity * root.pool.pageSize
     }
 
     /// Visits some leaves in one epoch. Returns the key at which to continue; nil at the end.
     private func someLeaves(
-        from key: UInt64, _ reversed: Bool, _ columns: UInt64, _ body: (LeafView) throws(EngineError) -> Bool
+        from key: UInt64, _ reversed: Bool, _ columns: UInt64, _ partial: PartialLeaf?, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) -> UInt64? {
         try root.reading { () throws(EngineError) in
-            var walk = TreeWalk(root)
+            var walk = TreeWalk(root, partial: partial)
             var frame = try walk.descend { $0.childIndex(forHead: key) }
             for _ in 0..<TreeWalk.leavesPerEpoch {
                 if columns != 0 { prefetchColumns(columns, of: walk.nextInMemory()) }
-                guard try body(try cachedView(frame)) else { return nil }
+                guard try body(try view(frame, partial)) else { return nil }
                 guard let next = try walk.step(reversed: reversed) else { return nil }
                 frame = next
             }
-            return TableLeaf.key(root.pool.page(frame), 0)
+            return try view(frame, partial).key(0)
         }
     }
 
@@ -178,6 +187,13 @@
             let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction)
         else { return }
         leaf.prefetch(columns)
+    }
+
+    /// The view of the leaf at which a walk is.
+    @inline(__always)
+    private func view(_ frame: UInt32, _ partial: PartialLeaf?) throws(EngineError) -> LeafView {
+        if let partial, frame == TreeWalk.partialFrame { return partial.view(transaction: transaction) }
+        return try cachedView(frame)
     }
 
     /// The view of a leaf. Uses its cached header if there is one; otherwise caches the header.

@@ -204,9 +204,17 @@ final class RootHint: Sendable {
 /// A cursor over the leaves of a tree: it descends to a leaf and steps to the next or the preceding one.
 struct TreeWalk {
     let root: TreeRoot
+    private let partial: PartialLeaf?
     private var path: [(frame: UInt32, index: Int)] = []
 
-    init(_ root: TreeRoot) { self.root = root }
+    /// The number in place of a frame of a leaf that is in the memory of `partial`.
+    static let partialFrame: UInt32 = 0
+
+    /// - Parameter partial: The memory for leaves that are not in the pool; nil if they are loaded into the pool.
+    init(_ root: TreeRoot, partial: PartialLeaf? = nil) {
+        self.root = root
+        self.partial = partial
+    }
 
     /// Descends to a leaf. `choose` returns the index of the link to follow in each inner node.
     mutating func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
@@ -216,16 +224,31 @@ struct TreeWalk {
 
     private mutating func sink(from start: UInt32, _ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
         var frame = start
-        while true {
+        while frame != TreeWalk.partialFrame {
             let page = root.pool.page(frame)
             if page.level == 0 { return try root.checked(frame) }
             let node = SlottedNode(page)
             let index = choose(node)
             path.append((frame, index))
-            frame = try root.pool.child(node, index)
+            frame = try child(node, index)
             // A leaf with a cached header has been checked already.
             if page.level == 1, root.leafKind == .tableLeaf, root.pool.cachedHeader(frame) != nil { return frame }
         }
+        return frame
+    }
+
+    /// The frame of a child, or `partialFrame`.
+    @inline(__always)
+    private func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
+        if let partial, node.page.level == 1, root.pool.childInMemory(node, i) == nil, try read(node.child(i), partial) { return TreeWalk.partialFrame }
+        return try root.pool.child(node, i)
+    }
+
+    /// Reads a leaf that is not in the pool. False if it is, or must be read whole.
+    @inline(never)
+    private func read(_ link: PageReference, _ partial: PartialLeaf) throws(EngineError) -> Bool {
+        guard root.pool.frame(holding: link.address) == nil else { return false }
+        return try partial.read(link)
     }
 
     /// The leaf after (or before) the current one; nil at the end.
@@ -236,7 +259,7 @@ struct TreeWalk {
             guard next >= 0, next < node.count else { continue }
             path.append((frame, next))
             if node.page.level == 1, !reversed, next % TreeWalk.leavesAhead == 0 { root.pool.touchChildren(of: node, from: next) }
-            return try sink(from: try root.pool.child(node, next)) { reversed ? $0.count - 1 : 0 }
+            return try sink(from: try child(node, next)) { reversed ? $0.count - 1 : 0 }
         }
         return nil
     }

@@ -76,7 +76,8 @@ final class FetchExecution {
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns) { (leaf) throws(EngineError) -> Bool in
+        let columns = filter.onlyColumns.flatMap { own in sink.onlyColumns.map { own | $0 } }
+        try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns, readsOnly: columns) { (leaf) throws(EngineError) -> Bool in
             rows += leaf.count
             leaves += 1
             selection.reset(all: leaf.count)

@@ -45,6 +45,9 @@ final class ResultSink {
     /// True when the rows are needed in addition to their keys.
     var needsRows: Bool { sorter != nil || feed != nil }
 
+    /// The columns of scanned leaves that the sink reads, in the form of `Filter.onlyColumns`. A list of rows, a bitmap or a count needs only keys.
+    var onlyColumns: UInt64? { needsRows ? nil : 0 }
+
     /// True if the sink passes rows to a feed.
     var isFeeding: Bool { feed != nil }
 
