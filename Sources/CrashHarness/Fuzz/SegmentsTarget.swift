@@ -53,10 +53,33 @@ enum SegmentsTarget {
         return isWhole ? Array(target.prefix(size)) : nil
     }
 
+    /// Reads a range of a page of a size, from a prefix of the segments; nil if they are refused.
+    private static func decode(_ range: Range<Int>, of bytes: [UInt8], size: Int, prefix: Int) throws -> ArraySlice<UInt8>? {
+        var target = [UInt8](repeating: 0xA5, count: size + 64)
+        var prefix = prefix
+        let isRead = unsafe bytes.withUnsafeBytes { source in
+            unsafe target.withUnsafeMutableBytes { target in
+                unsafe PageSegments.decodeParts(source, prefix: &prefix, into: UnsafeMutableRawBufferPointer(rebasing: target[..<size])) { _ in [range] }
+            }
+        }
+        guard target[size...].allSatisfy({ $0 == 0xA5 }) else { throw Finding("reading parts of segments writes beyond their end") }
+        return isRead ? target[range] : nil
+    }
+
+    /// Reads segments of a page of a size, and parts of it.
+    private static func read(_ bytes: [UInt8], size: Int) throws {
+        let whole = try decode(bytes, size: size)
+        let range = size / 3..<size - size / 5
+        for prefix in [0, 40, size / 2, bytes.count] {
+            guard let part = try decode(range, of: bytes, size: size, prefix: prefix), let whole else { continue }
+            guard part == whole[range] else { throw Finding("a part of a page differs from the page") }
+        }
+    }
+
     /// Reads the bytes after the first two, which contain the size of the page. Then writes all bytes as segments in several ways, and reads them.
     static func run(_ bytes: [UInt8]) throws {
         guard bytes.count > 2 else { return }
-        _ = try decode(Array(bytes.dropFirst(2)), size: Int(bytes[0]) | Int(bytes[1]) << 8)
+        try read(Array(bytes.dropFirst(2)), size: Int(bytes[0]) | Int(bytes[1]) << 8)
         let page = Array(bytes.prefix(16384))
         let size = page.count
         var ways: [[PagePart]] = [[.text(size)], [.cells(count: size / 4, end: size), .bytes(size % 4)], [.slots(count: size / 6, end: size), .bytes(size % 6)]]

@@ -1,4 +1,5 @@
 import Foundation
+import HornbeamEngine
 import HornbeamModel
 import Testing
 @testable import HornbeamStore
@@ -19,6 +20,32 @@ struct FetchPropertyTests {
             let answer = try snapshot.fetch(request)
             #expect(answer.references == expected, "seed \(seed): \(text(request))\n\(answer.work.text)")
             #expect(try snapshot.count(request) == expected.count, "seed \(seed), count: \(text(request))")
+        }
+    }
+
+    @Test("in a store that is larger than its pool, whose scans unpack only some columns", arguments: 1 ... 4)
+    func storesLargerThanThePoolAgreeWithMemory(_ seed: UInt64) throws {
+        var options = Store.Options()
+        options.fileSystem = MemoryFileSystem()
+        options.engine.pageSize = 2048
+        options.poolBytes = 16 * 2048
+        let filled = try FilledLibrary(seed: seed, size: 800, in: Store.open(.directory("library.hornbeam"), model: libraryModel, options: options))
+        var requests = RandomRequest(filled, seed: seed &+ 3_000)
+        try filled.library.store.checkpoint()
+        let snapshot = try filled.library.store.snapshot()
+        for _ in 0 ..< 60 {
+            let request = try requests.next()
+            let expected = try filled.expected(request)
+            for plan in try FetchPlan.all(request, in: snapshot, counting: false) {
+                for context in [FilterContext(snapshot), .shared(snapshot)] {
+                    let references = try snapshot.fetch(plan, excluding: [], in: context).references
+                    #expect(references == expected, "seed \(seed): \(text(request))\n\(plan.description)")
+                }
+            }
+            for plan in try FetchPlan.all(request, in: snapshot, counting: true) {
+                let count = try snapshot.count(plan, excluding: [], in: FilterContext(snapshot)).count
+                #expect(count == expected.count, "seed \(seed), count: \(text(request))\n\(plan.description)")
+            }
         }
     }
 
