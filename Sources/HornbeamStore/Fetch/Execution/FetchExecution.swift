@@ -76,7 +76,7 @@ final class FetchExecution {
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        let columns = filter.onlyColumns.flatMap { own in sink.onlyColumns.map { own | $0 } }
+        let columns = [filter.onlyColumns, sink.onlyColumns(of: table)].union
         try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns, readsOnly: columns) { (leaf) throws(EngineError) -> Bool in
             rows += leaf.count
             leaves += 1

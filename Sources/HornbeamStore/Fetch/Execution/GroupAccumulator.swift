@@ -55,6 +55,8 @@ final class GroupAccumulator: RowFeed {
         }
     }
 
+    func onlyColumns(of table: EntityTable) -> UInt64? { reader.programs(of: table).programs.map(\.onlyColumns).union }
+
     func emptyCopy(_ context: FilterContext) -> any RowFeed { GroupAccumulator(program, context) }
 
     func add(_ other: any RowFeed) {

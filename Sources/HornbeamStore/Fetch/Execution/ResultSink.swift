@@ -46,7 +46,11 @@ final class ResultSink {
     var needsRows: Bool { sorter != nil || feed != nil }
 
     /// The columns of scanned leaves that the sink reads, in the form of `Filter.onlyColumns`. A list of rows, a bitmap or a count needs only keys.
-    var onlyColumns: UInt64? { needsRows ? nil : 0 }
+    func onlyColumns(of table: EntityTable) -> UInt64? {
+        if let sorter { return sorter.onlyColumns(of: table) }
+        if let feed { return feed.onlyColumns(of: table) }
+        return 0
+    }
 
     /// True if the sink passes rows to a feed.
     var isFeeding: Bool { feed != nil }

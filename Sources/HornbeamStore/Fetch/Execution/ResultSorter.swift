@@ -35,6 +35,9 @@ final class ResultSorter {
         }
     }
 
+    /// The columns of scanned leaves that the sorter reads, in the form of `Filter.onlyColumns`.
+    func onlyColumns(of table: EntityTable) -> UInt64? { numbers == nil ? nil : table.column(sorts[0].path[0]).onlyColumns }
+
     /// When the heap is full, deselects the rows that sort after its last entry.
     private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
         guard let lastKey = numbers?.lastKey, !lastKey.isNull else { return }

@@ -4,6 +4,8 @@ internal import HornbeamEngine
 protocol RowFeed: AnyObject {
     /// True when parts of a table's rows can be processed separately and combined to exactly the same result.
     func canScanInParts(_ table: EntityTable) -> Bool
+    /// The columns of a table to which the reads of the feed are limited, in the form of `Filter.onlyColumns`.
+    func onlyColumns(of table: EntityTable) -> UInt64?
     func accept(_ rows: RowBatch, _ table: EntityTable) throws(EngineError)
     /// A feed for another part of the rows.
     func emptyCopy(_ context: FilterContext) -> any RowFeed

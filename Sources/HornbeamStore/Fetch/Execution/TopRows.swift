@@ -24,6 +24,8 @@ final class TopRows: RowFeed {
 
     func canScanInParts(_ table: EntityTable) -> Bool { false }
 
+    func onlyColumns(of table: EntityTable) -> UInt64? { reader.programs(of: table).programs[0].onlyColumns }
+
     func emptyCopy(_ context: FilterContext) -> any RowFeed {
         TopRows(node, isAscending: isAscending, neededCount: neededCount, context)
     }

@@ -64,24 +64,7 @@ extension Filter {
         }
     }
 
-    /// The columns that the filter reads, one bit for each of the first 64. Nil if it reads others, texts or related objects.
-    var onlyColumns: UInt64? {
-        switch self {
-        case .constant, .keys: 0
-        case .range(let test): Self.onlyBit(test.column)
-        case .flag(let test): Self.onlyBit(test.column)
-        case .null(let test): Self.onlyBit(test.column)
-        case .reference(let test): Self.onlyBit(test.column)
-        case .numbers(let test): Self.onlyBit(test.column.column)
-        case .and(let filters), .or(let filters): filters.reduce(0) { columns, filter in columns.flatMap { all in filter.onlyColumns.map { all | $0 } } }
-        case .not(let filter): filter.onlyColumns
-        case .text, .texts, .bytes, .path, .members, .general: nil
-        }
-    }
-
     private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
-
-    private static func onlyBit(_ column: Int) -> UInt64? { column < 64 ? bit(column) : nil }
 }
 
 extension FlagTest {

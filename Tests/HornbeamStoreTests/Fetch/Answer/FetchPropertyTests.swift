@@ -31,9 +31,11 @@ struct FetchPropertyTests {
         options.poolBytes = 16 * 2048
         let filled = try FilledLibrary(seed: seed, size: 800, in: Store.open(.directory("library.hornbeam"), model: libraryModel, options: options))
         var requests = RandomRequest(filled, seed: seed &+ 3_000)
+        var generator = SeededGenerator(seed: seed)
         try filled.library.store.checkpoint()
         let snapshot = try filled.library.store.snapshot()
-        for _ in 0 ..< 60 {
+        let large = try FilledLibrary(seed: seed, size: 800).library.store.snapshot()
+        for number in 0 ..< 60 {
             let request = try requests.next()
             let expected = try filled.expected(request)
             for plan in try FetchPlan.all(request, in: snapshot, counting: false) {
@@ -46,6 +48,9 @@ struct FetchPropertyTests {
                 let count = try snapshot.count(plan, excluding: [], in: FilterContext(snapshot)).count
                 #expect(count == expected.count, "seed \(seed), count: \(text(request))\n\(plan.description)")
             }
+            guard let (grouped, program) = try groups(request, filled.library, isGrouped: number % 2 == 0, &generator) else { continue }
+            let rows = try snapshot.groups(grouped, program, in: FilterContext(snapshot)).rows
+            #expect(try rows == large.groups(grouped, program, in: FilterContext(large)).rows, "seed \(seed): \(text(grouped))")
         }
     }
 
@@ -82,24 +87,31 @@ struct FetchPropertyTests {
         var generator = SeededGenerator(seed: seed)
         let snapshot = try filled.library.store.snapshot()
         for _ in 0 ..< 60 {
-            var request = try requests.next()
-            request.sortDescriptors = []
-            request.resultType = .dictionaries
-            let entity = filled.library.entity(request.entityName)
-            let numbers = entity.attributes.filter { [.integer16, .integer32, .integer64, .double].contains($0.attributeType) }
-            guard let group = entity.attributes.filter({ !$0.isTransient }).randomElement(using: &generator),
-                let number = numbers.randomElement(using: &generator)
-            else { continue }
-            request.propertiesToGroupBy = seed % 2 == 0 ? [group.name] : []
-            request.propertiesToFetch = [
-                .count(as: "n"), .minimum(of: number.name, as: "least"), .maximum(of: number.name, as: "most"),
-                .sum(of: number.name, as: "sum"), .count(distinct: number.name, as: "different"),
-            ]
-            let program = try DictionaryProgram(request, for: entity)
+            guard let (request, program) = try groups(requests.next(), filled.library, isGrouped: seed % 2 == 0, &generator) else { continue }
             let alone = try snapshot.groups(request, program, in: FilterContext(snapshot, threads: ScanThreads(most: 1))).rows
             let shared = try snapshot.groups(request, program, in: .shared(snapshot)).rows
-            #expect(alone == shared, "seed \(seed): \(text(request)), groups of \(group.name), totals of \(number.name)")
+            #expect(alone == shared, "seed \(seed): \(text(request)), groups of \(request.propertiesToGroupBy), \(request.propertiesToFetch)")
         }
+    }
+
+    /// Totals of a random number of the rows of a request, by a random attribute if `isGrouped`. Nil if the entity has no number.
+    private func groups(
+        _ request: FetchDescription, _ library: Library, isGrouped: Bool, _ generator: inout SeededGenerator
+    ) throws -> (request: FetchDescription, program: DictionaryProgram)? {
+        let entity = library.entity(request.entityName)
+        let numbers = entity.attributes.filter { [.integer16, .integer32, .integer64, .double].contains($0.attributeType) }
+        guard let group = entity.attributes.filter({ !$0.isTransient }).randomElement(using: &generator),
+            let number = numbers.randomElement(using: &generator)
+        else { return nil }
+        var request = request
+        request.sortDescriptors = []
+        request.resultType = .dictionaries
+        request.propertiesToGroupBy = isGrouped ? [group.name] : []
+        request.propertiesToFetch = [
+            .count(as: "n"), .minimum(of: number.name, as: "least"), .maximum(of: number.name, as: "most"),
+            .sum(of: number.name, as: "sum"), .count(distinct: number.name, as: "different"),
+        ]
+        return (request, try DictionaryProgram(request, for: entity))
     }
 
     @Test("excluded objects are removed before offset and limit apply", arguments: 1 ... 3)
