@@ -25,7 +25,7 @@ extension LeafView {
     package func filterRows(_ words: inout [UInt64], endingWith tail: CellTail, in column: Int) -> Bool {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return false }
-        assert(c.isUnpacked, "The scan does not read column \(column).")
+        precondition(c.isUnpacked, "The scan does not read column \(column).")
         let cells = unsafe page.base + (columnsStart + capacity * Int(c.fixedBefore))
         return unsafe words.withUnsafeMutableBufferPointer { words in
             for index in words.indices {

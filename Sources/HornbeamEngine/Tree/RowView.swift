@@ -92,7 +92,7 @@ import Synchronization
     @inlinable package func fixedCells(_ column: Int) -> UnsafeRawBufferPointer? {
         let c = unsafe columns[column]
         guard !c.isAbsent, c.width > 0 else { return nil }
-        assert(c.isUnpacked, "The scan does not read column \(column).")
+        precondition(c.isUnpacked, "The scan does not read column \(column).")
         let bytes = page.bytes(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
         return unsafe bytes.buffer
     }

@@ -147,8 +147,8 @@
     ///
     /// - Parameters:
     ///   - columns: A bit for each column, of the first 64, that the body reads. They are prefetched in the next leaf while `body` reads one leaf.
-    ///   - readsOnly: A bit for each column, of the first 64, if the body reads no other ones, no cells of variable columns, and no more than keys and
-    ///     bitmaps otherwise. Nil if it reads any.
+    ///   - readsOnly: A bit for each column, of the first 64, whose fixed cells the body reads, if it otherwise reads only keys, bits and nulls. Then the
+    ///     leaves of a table that is larger than the pool are unpacked in part. Nil if the body may read any cell.
     package func forEachLeaf(
         from key: UInt64? = nil, reversed: Bool = false, prefetching columns: UInt64 = 0, readsOnly: UInt64? = nil,
         _ body: (LeafView) throws(EngineError) -> Bool

@@ -64,7 +64,7 @@ private final class ScanPart {
 
     func run() {
         do throws(EngineError) {
-            _ = try execution.scan(table, window)
+            _ = try execution.scan(table, window, isPart: true)
         } catch {
             self.error = error
         }

@@ -68,15 +68,21 @@ final class FetchExecution {
         }
     }
 
-    /// Passes the rows of a table that are in a window to the sink, or those of its first leaves. Returns false when the sink needs no more rows of any table.
+    /// Passes the rows of a table that are in a window to the sink. Returns false when the sink needs no more rows of any table.
+    ///
+    /// - Parameters:
+    ///   - isPart: True for one of the windows that together are the whole table.
+    ///   - leavesMax: The number of leaves after which the scan ends, and sets `lastKey`.
     @discardableResult
-    func scan(_ table: EntityTable, _ window: KeyWindow, leavesMax: Int = .max) throws(EngineError) -> Bool {
+    func scan(_ table: EntityTable, _ window: KeyWindow, isPart: Bool = false, leavesMax: Int = .max) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        let columns = [filter.onlyColumns, sink.onlyColumns(of: table)].union
+        // The pages of a short window are probably read again, for its objects or for the next window. They belong into the pool.
+        let isWhole = (isPart || window.isOpen) && leavesMax == .max
+        let columns = isWhole && sink.readsAll ? [filter.onlyColumns, sink.onlyColumns(of: table)].union : nil
         try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns, readsOnly: columns) { (leaf) throws(EngineError) -> Bool in
             rows += leaf.count
             leaves += 1
