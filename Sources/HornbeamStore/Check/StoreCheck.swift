@@ -162,6 +162,7 @@ struct StoreCheck {
 
     private mutating func checkBothEnds(_ link: LinkIndex, _ reader: MemberReader) throws(EngineError) {
         guard let backward = link.backward else { return }
+        let (snapshot, schema) = (snapshot, schema)
         let back = try MemberReader(backward, schema: schema) { (id) throws(EngineError) in
             try snapshot.engineSnapshot.index(id)
         }
@@ -170,7 +171,6 @@ struct StoreCheck {
         }
         var copy = self
         defer { self = copy }
-        let (snapshot, schema) = (snapshot, schema)
         var unknown = 0
         let unreadable = unsafe try forEachEntry(of: reader.members, "\(link.relationship)") { (key, value) throws(EngineError) in
             guard key.count >= 16 else { return copy.problem("“\(link.relationship)” has an entry of \(key.count) bytes.") }
