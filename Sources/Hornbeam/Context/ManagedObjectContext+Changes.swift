@@ -117,8 +117,8 @@ extension ManagedObjectContext {
 
     @usableFromInline
     func sweepIfDue() {
-        guard registry.isSweepDue, !retainsRegisteredObjects else { return }
+        guard registry.isSweepDue || registry.isSweepOfNewObjectsDue, !retainsRegisteredObjects else { return }
         registry.keepUnusedObjects(ofRows: scopes.rowCount)
-        if registry.isSweepDue { sweep() }
+        if registry.isSweepDue { sweep() } else if registry.isSweepOfNewObjectsDue { registry.sweepNewObjects() }
     }
 }

@@ -156,14 +156,14 @@ extension ManagedObjectContext {
 
     /// The objects for the keys of rows of one entity; faults for those that are not registered.
     func objects(for keys: ArraySlice<UInt64>, _ scope: EntityScope) -> [ManagedObject] {
-        let hints = (try? scope.readingCells().find(keys)) ?? []
-        var objects: [ManagedObject] = []
-        objects.reserveCapacity(keys.count)
-        for key in keys {
-            let object = registeredObject(key | scope.keyBits, scope)
-            objects.append(object ?? makeFault(scope, key: key, hint: hints.isEmpty ? RowHint() : hints[objects.count]))
+        let hints = try? scope.readingCells().find(keys)
+        return unsafe Array(unsafeUninitializedCapacity: keys.count) { objects, count in
+            for key in keys {
+                let object = registeredObject(key | scope.keyBits, scope) ?? makeFault(scope, key: key, hint: hints?[count] ?? RowHint())
+                unsafe (objects.baseAddress! + count).initialize(to: object)
+                count += 1
+            }
         }
-        return objects
     }
 
     /// The location of a row; an empty hint for a missing row. Ignores an error, because the first access of the object has the same error.

@@ -29,6 +29,10 @@ internal import HornbeamStore
     var dueFaults: UnsafeMutablePointer<UInt8>?
     /// The numbers of objects and groups after the last sweep. The next sweep runs when one of them has doubled.
     private var survivors = (objects: 0, groups: 0)
+    /// The keys of objects that were registered since the last sweep, in this order; at most `newKeysMax`. Nil while the table has its smallest capacity.
+    private var newKeys: UnsafeMutablePointer<UInt64>?
+    private var newCount = 0
+    private static let newKeysMax = 2 * unusedMin
 
     init() {
         capacity = Self.capacityMin
@@ -37,6 +41,7 @@ internal import HornbeamStore
 
     deinit {
         unsafe dueFaults?.deallocate()
+        unsafe newKeys?.deallocate()
         unsafe Self.free(numbers, cells, capacity)
     }
 
@@ -79,7 +84,13 @@ internal import HornbeamStore
     func insert(_ object: ManagedObject, at key: UInt64) {
         let number = Self.number(key)
         let index = (place(of: number) ?? newPlace(number)) * Self.groupSize + Self.cell(key)
-        if unsafe cells[index] == nil { count += 1 }
+        if unsafe cells[index] == nil {
+            count += 1
+            if let newKeys = unsafe newKeys, newCount < Self.newKeysMax {
+                unsafe newKeys[newCount] = key
+                newCount += 1
+            }
+        }
         if unsafe dueFaults != nil { becomeFaultIfDue(at: index) }
         unsafe cells[index] = object
     }
@@ -119,6 +130,8 @@ internal import HornbeamStore
 
     var isSweepDue: Bool { count > survivors.objects * 2 + unusedMax || used > survivors.groups * 2 + unusedMax }
 
+    var isSweepOfNewObjectsDue: Bool { newCount >= Self.unusedMin && unusedMax == Self.unusedMin }
+
     /// The number of rows up to which the unused objects of a store stay registered. They take 1.6 MB, and a further lookup finds them without making
     /// them again.
     private static let keptRowsMax = 1 << 14
@@ -146,6 +159,7 @@ internal import HornbeamStore
             if !isEmpty { groups += 1 }
         }
         count -= released.count
+        newCount = 0
         unsafe dueFaults?.deallocate()
         unsafe dueFaults = nil
         if groups == 0, capacity <= Self.emptyCapacityMax {
@@ -157,6 +171,44 @@ internal import HornbeamStore
             rebuild(for: max(groups, min(used, Self.emptyCapacityMax / 2)))
         }
         survivors = (count, groups)
+    }
+
+    /// Releases unused objects like `sweep`, but examines only those that were registered since the last sweep. A loop over the members of many objects that
+    /// are in use would otherwise examine these again and again, and leave so many unused objects that they do not stay in the cache.
+    ///
+    /// The `deinit` of an object may run any code, so the table is consistent when an object is released. The keys of objects that are registered meanwhile
+    /// may replace others, which are left to `sweep`.
+    func sweepNewObjects() {
+        guard let keys = unsafe newKeys else { return }
+        let keyCount = newCount
+        newCount = 0
+        for place in 0..<keyCount { unsafe releaseIfUnused(keys[place]) }
+    }
+
+    private func releaseIfUnused(_ key: UInt64) {
+        guard let place = place(of: Self.number(key)) else { return }
+        let index = place * Self.groupSize + Self.cell(key)
+        guard unsafe cells[index] != nil, unsafe isKnownUniquelyReferenced(&cells[index]), isClean(index) else { return }
+        let object = unsafe cells[index].take()
+        count -= 1
+        unsafe dueFaults?[place] &= ~(1 << UInt8(Self.cell(key)))
+        freePlaces(upTo: place)
+        withExtendedLifetime(object) {}
+    }
+
+    /// Frees the slot of a group and those before it, while the groups have no objects and the next slot is free: no search passes such a slot.
+    private func freePlaces(upTo place: Int) {
+        var place = place
+        while unsafe numbers[(place + 1) & (capacity - 1)] == 0, unsafe numbers[place] != 0, isEmpty(place) {
+            unsafe numbers[place] = 0
+            used -= 1
+            last = (0, 0)
+            place = (place - 1) & (capacity - 1)
+        }
+    }
+
+    private func isEmpty(_ place: Int) -> Bool {
+        (place * Self.groupSize..<(place + 1) * Self.groupSize).allSatisfy { unsafe cells[$0] == nil }
     }
 
     @inline(__always)
@@ -229,6 +281,7 @@ internal import HornbeamStore
         var wanted = Self.capacityMin
         while wanted < groups * 2 { wanted *= 2 }
         capacity = wanted
+        if unsafe newKeys == nil { unsafe newKeys = .allocate(capacity: Self.newKeysMax) }
         unsafe (numbers, cells) = unsafe Self.places(wanted)
         unsafe dueFaults = unsafe old.due.map { _ in unsafe Self.marks(wanted) }
         used = 0
@@ -259,6 +312,7 @@ internal import HornbeamStore
         bounds = Self.noBounds
         count = 0
         survivors = (0, 0)
+        newCount = 0
     }
 
     private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {

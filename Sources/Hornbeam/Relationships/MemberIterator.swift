@@ -6,76 +6,66 @@ internal import HornbeamStore
 /// The order is that at the start of the iteration. Members are created as faults, 64 at a time, and their rows are located
 /// together, so that reading a member's properties needs no separate lookup.
 public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
-    /// The members for which no objects were created yet.
-    private enum Source {
-        case nothing
-        /// Members without unsaved changes, as stored.
-        case stored(StoredMembers)
-        /// Members with unsaved changes.
-        case ids([ManagedObjectID])
-    }
+    private let members: MemberCursor
 
-    private static var width: Int { 64 }
+    init(owner: ManagedObject, property: PropertyDescription) { members = MemberCursor(owner, property) }
 
-    private let owner: ManagedObject?
-    private let property: PropertyDescription?
-    private var source: Source
-    private var batch: [ManagedObject]
-    private var place = 0
-    private var nextMember = 0
-    /// The class of the last member. Other members of the class need no check of their type.
-    private var known: ManagedObject.Type?
-
-    init(owner: ManagedObject, property: PropertyDescription) {
-        self.owner = owner
-        self.property = property
-        if owner.readingContext == nil {
-            source = .nothing
-        } else if let members = owner.unchangedMembers(of: property) {
-            source = .stored(members)
-        } else {
-            source = .ids(owner.members(of: property))
-        }
-        batch = []
-    }
-
-    init(_ objects: [Element]) {
-        owner = nil
-        property = nil
-        source = .nothing
-        batch = objects
-    }
+    init(_ objects: [Element]) { members = MemberCursor(objects) }
 
     public mutating func next() -> Element? {
-        if place == batch.count { loadBatch() }
-        guard place < batch.count else { return nil }
-        let object = batch[place]
-        place += 1
-        if type(of: object) == known { return unsafe unsafeDowncast(object, to: Element.self) }
-        guard let owner, let property else { return object as? Element }
-        let typed: Element = owner.typed(object, property)
-        known = type(of: object)
+        guard let object = members.next() else { return nil }
+        if type(of: object) == members.known { return unsafe unsafeDowncast(object, to: Element.self) }
+        guard let relationship = members.relationship else { return object as? Element }
+        let typed: Element = relationship.owner.typed(object, relationship.property)
+        members.known = type(of: object)
         return typed
     }
+}
 
-    private mutating func loadBatch() {
-        guard let context = owner?.readingContext else { return }
-        place = 0
-        batch = []
-        switch source {
-        case .nothing: return
-        case .stored(var members):
-            // `members` is then the only reference to its lists, so that they are not copied.
-            source = .nothing
-            batch = members.next(Self.width, in: context)
-            source = .stored(members)
-        case .ids(let ids):
-            guard nextMember < ids.count else { return }
-            let end = min(nextMember + Self.width, ids.count)
+/// The members of an iteration. It is a class, because a loop copies its iterator, and a copy of these fields would count a reference for each.
+private final class MemberCursor {
+    private static let width = 64
+
+    /// Nil for given objects.
+    let relationship: ToManyBase?
+    /// The class of the last member. Other members of the class need no check of their type.
+    var known: ManagedObject.Type?
+    // Unchecked, because one thread iterates and accesses never overlap.
+    /// Members without unsaved changes, as stored.
+    @safe @exclusivity(unchecked) private var stored: StoredMembers?
+    /// Members with unsaved changes, for which no objects were created yet.
+    private var ids: ArraySlice<ManagedObjectID> = []
+    /// The objects of a batch, in reverse order. Each is moved out of it, which counts no reference.
+    @safe @exclusivity(unchecked) private var batch: [ManagedObject] = []
+
+    init(_ owner: ManagedObject, _ property: PropertyDescription) {
+        relationship = ToManyBase(owner: owner, property: property)
+        if owner.readingContext == nil { return }
+        stored = owner.unchangedMembers(of: property)
+        if stored == nil { ids = owner.members(of: property)[...] }
+    }
+
+    init(_ objects: [ManagedObject]) {
+        relationship = nil
+        batch = objects.reversed()
+    }
+
+    func next() -> ManagedObject? {
+        if batch.isEmpty { loadBatch() }
+        return batch.popLast()
+    }
+
+    private func loadBatch() {
+        guard let context = relationship?.owner.readingContext else { return }
+        if stored != nil {
+            // Changed in place, so that its lists are not copied.
+            batch = stored?.next(Self.width, in: context) ?? []
+        } else if !ids.isEmpty {
             context.sweepIfDue()
-            batch = context.objects(with: ids[nextMember..<end])
-            nextMember = end
+            batch = context.objects(with: ids.prefix(Self.width))
+            ids = ids.dropFirst(Self.width)
         }
+        batch.reverse()
     }
 }
 

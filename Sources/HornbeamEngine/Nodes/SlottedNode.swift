@@ -116,6 +116,7 @@ struct SlottedNode {
     }
 
     /// The key's last eight bytes as a big-endian number. The key must have at least eight bytes.
+    @inline(__always)
     func keySuffix(_ i: Int) -> UInt64 {
         let rest = restLength(i)
         if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }

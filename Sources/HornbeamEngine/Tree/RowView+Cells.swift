@@ -80,14 +80,27 @@ extension RowView {
         let c = unsafe leaf.columns[column]
         if c.valueBitmap >= 0 || c.kind == ColumnKind.bit.rawValue { return FixedCell(.value, bit(column) ? 1 : 0) }
         if c.isAbsent { return FixedCell(.value, fixedFill(column)) }
+        return FixedCell(.value, number(c))
+    }
+
+    /// The bits of a fixed cell; nil for a null and for a column that the leaf lacks.
+    @inline(__always)
+    func plainCell(_ column: Int) -> UInt64? {
+        let c = unsafe leaf.columns[column]
+        if c.isAbsent || bit(bitmap: c.nullBitmap) { return nil }
+        if c.valueBitmap >= 0 { return bit(bitmap: c.valueBitmap) ? 1 : 0 }
+        return number(c)
+    }
+
+    @inline(__always)
+    private func number(_ c: PhysicalColumn) -> UInt64 {
         let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * Int(c.width)
-        let bits: UInt64 = switch c.width {
+        return switch c.width {
         case 8: leaf.page.load(offset, as: UInt64.self)
         case 4: UInt64(leaf.page.load(offset, as: UInt32.self))
         case 2: UInt64(leaf.page.load(offset, as: UInt16.self))
         default: UInt64(leaf.page.load(offset, as: UInt8.self))
         }
-        return FixedCell(.value, bits)
     }
 }
 

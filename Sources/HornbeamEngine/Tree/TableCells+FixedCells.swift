@@ -1,14 +1,14 @@
 // Reads cells of at most eight bytes: of one row, or of several rows in one column.
 
 extension TableCells {
-    /// The bits of a cell of at most eight bytes. Nil if the cell is null or the location is not valid; then call `fixedCell`.
+    /// The bits of a cell of at most eight bytes. Nil if the cell is null or cannot be read this way, for example because the location is not valid; then call
+    /// `fixedCell`.
     package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
         note(column)
-        return withRow(at: location) { row in
+        return withCachedRow(at: location) { row in
             if location.hasNeighbours { row.prefetchNeighbour(column) }
-            let cell = row.fixedCell(column)
-            return cell.state == .value ? cell.bits : nil
-        } ?? nil
+            return row.plainCell(column)
+        }
     }
 
     /// A cell of at most eight bytes. Reads the row at its location if that is valid, otherwise by its key, and updates the location.

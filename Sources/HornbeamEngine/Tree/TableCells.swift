@@ -70,6 +70,21 @@ import Synchronization
         }
     }
 
+    /// Calls `body` with the row at a location in a leaf with a cached header. Nil also for a leaf without one. Calls no function, so that the values of the
+    /// leaf stay in registers.
+    @inline(__always)
+    func withCachedRow<R>(at location: RowLocation, _ body: (RowView) -> R?) -> R? {
+        guard isFromThisVersion(location) else { return nil }
+        return unsafe pool._withUnsafeGuaranteedRef { pool -> R? in
+            let epoch = pool.epochs.enter()
+            defer { pool.epochs.leave(epoch) }
+            let frame = location.frame
+            guard pool.generation(frame) == location.generation, let cachedHeader = pool.cachedHeader(frame), let leaf = leaf(pool, frame, cachedHeader)
+            else { return nil }
+            return body(leaf.row(location.slot))
+        }
+    }
+
     @inline(__always)
     func leaf(_ pool: FramePool, _ frame: UInt32, _ cachedHeader: CachedLeafHeader) -> LeafView? {
         unsafe layouts._withUnsafeGuaranteedRef { LeafView(pool, frame, cachedHeader, $0, transaction: transaction) }

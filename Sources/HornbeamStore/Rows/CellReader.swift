@@ -35,11 +35,11 @@ internal import HornbeamModel
         do { return try locate(key, &hint) } catch { throw HornbeamError(error) }
     }
 
-    /// The locations of several rows; an empty hint for a missing row.
-    package func find(_ keys: ArraySlice<UInt64>) throws -> [RowHint] {
+    /// The locations of several rows, in the order of their keys; an empty hint for a missing row.
+    package func find(_ keys: ArraySlice<UInt64>) throws -> RowHints {
         var locations = [RowLocation](repeating: RowLocation(), count: keys.count)
         do { try tryTable { table throws(EngineError) in try table.find(keys, at: &locations) } } catch { throw HornbeamError(error) }
-        return locations.map { RowHint($0) }
+        return RowHints(locations: locations)
     }
 
     func locate(_ key: UInt64, _ hint: inout RowHint) throws(EngineError) -> Bool {
@@ -156,6 +156,13 @@ internal import HornbeamModel
             }
         } catch { throw HornbeamError(error) }
     }
+}
+
+/// The locations of several rows.
+package struct RowHints {
+    fileprivate let locations: [RowLocation]
+
+    package subscript(place: Int) -> RowHint { RowHint(locations[place]) }
 }
 
 /// The borrowed bytes of a text in its page. The borrowing thread must return them with `endBorrowing`.

@@ -19,7 +19,7 @@ import Testing
         var realised: Set<Int> = []
         for step in 0..<120 {
             let number = Int.random(in: 0..<ids.count, using: &random)
-            switch Int.random(in: 0..<8, using: &random) {
+            switch Int.random(in: 0..<9, using: &random) {
             case 0, 1:
                 for number in number..<min(number + Int.random(in: 1...400, using: &random), ids.count) {
                     _ = try context.existingObject(PEntity.self, with: ids[number]).counter
@@ -38,6 +38,10 @@ import Testing
                 registry.sweep()
                 realised.formIntersection(held.keys)
                 #expect(registry.count == held.count, "seed \(seed), step \(step)")
+            case 7:
+                registry.sweepNewObjects()
+                #expect(held.allSatisfy { registry[ids[$0.key].reference] === $0.value }, "seed \(seed), step \(step)")
+                #expect(registry.objects.count == registry.count, "seed \(seed), step \(step)")
             default:
                 for _ in 0..<50 {
                     let number = Int.random(in: 0..<ids.count, using: &random)
@@ -50,6 +54,36 @@ import Testing
             let number = try #require(ids.firstIndex(of: object.objectID))
             #expect(object.isFault == !realised.contains(number), "seed \(seed)")
         }
+    }
+
+    @Test("a sweep of new objects releases the unused ones and leaves older ones, those in use and changed ones")
+    func newObjectsAreSwept() throws {
+        let stack = try Parity.stack(.inMemory)
+        let writer = stack.newContext()
+        let made = (0..<800).map { _ in PEntity(context: writer) }
+        try writer.save()
+        let ids = made.map(\.objectID)
+        let context = stack.newContext()
+        context.retainsRegisteredObjects = true
+        let registry = context.registry
+        func read(_ range: Range<Int>) throws -> [PEntity] { try range.map { try context.existingObject(PEntity.self, with: ids[$0]) } }
+        _ = try read(0..<400)
+        registry.sweep()
+        #expect(registry.count == 0)
+        let older = try read(0..<200)
+        registry.sweepNewObjects()
+        #expect(registry.count == older.count)
+        let held = try read(400..<410)
+        let changed = try read(410..<411)[0]
+        changed.name = "changed"
+        _ = try read(411..<600)
+        registry.sweepNewObjects()
+        #expect(registry.count == older.count + held.count + 1)
+        #expect(Set(registry.objects.map(\.objectID)) == Set((older + held + [changed]).map(\.objectID)))
+        // Their slots are free, or are found to be empty.
+        #expect(ids[411..<600].allSatisfy { registry[$0.reference] == nil })
+        #expect(try read(0..<800).map(\.objectID) == ids)
+        #expect(registry.count == 800)
     }
 
     @Test("several threads that search the table find the same objects as one thread")
