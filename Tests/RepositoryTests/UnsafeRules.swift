@@ -49,6 +49,7 @@ import Testing
         "HornbeamThreads/Interleaving/InterleavedThread": "the argument of a C thread",
         "HornbeamThreads/Monitor": "locks and conditions of POSIX, which must not move",
         "HornbeamThreads/ThreadNumber": "thread-specific data of POSIX",
+        "HornbeamThreads/ThreadTeam": "semaphores of POSIX, which must not move",
         "HornbeamEngine/Codec/Bytes": "borrowed bytes with typed loads",
         "HornbeamEngine/Codec/XXH64": "the hash reads 32 bytes a step",
         "HornbeamEngine/FileSystem/EngineError+Errno": "texts of the C library",

@@ -4,23 +4,25 @@
 import HornbeamThreads
 import Synchronization
 
-/// Appends the new nodes of one version to page files.
-final class TreeWriter {
+/// Appends the new nodes of one version to page files. Safe: it owns its memory.
+@safe final class TreeWriter {
     private let pool: FramePool
     private let files: PageFiles
     private let appender: PageAppender
     private let sequence: UInt64
-    /// The number of threads that pack and compress leaves.
-    private let threads: Int
-    /// Memory for packing and compressing: two pages for each leaf of a set.
+    /// The threads that pack and compress leaves.
+    private let team: ThreadTeam
+    /// Memory for packing and compressing: two pages for each leaf of two sets.
     private let scratch: WriteBuffer
+    /// The packed leaves of two sets. Threads prepare one while the other is appended.
+    private let prepared: UnsafeMutableBufferPointer<Result<PageAppender.EncodedPage, EngineError>?>
     /// The reference of each written node, by frame.
     private(set) var written: [UInt32: PageReference] = [:]
     /// The frames of written leaves that are cached pages now.
     private(set) var cached: Set<UInt32> = []
 
     /// The number of leaves in a set, which are packed and compressed in parallel.
-    private static let leavesTogether = 64
+    private static let leavesTogether = 32
     /// The smallest number of leaves for which other threads are used.
     private static let leavesForThreads = 16
 
@@ -30,8 +32,15 @@ final class TreeWriter {
         self.files = files
         self.appender = appender
         self.sequence = sequence
-        self.threads = threads
-        scratch = WriteBuffer(bytes: 2 * pool.pageSize * TreeWriter.leavesTogether)
+        team = ThreadTeam(workers: threads - 1)
+        scratch = WriteBuffer(bytes: 4 * pool.pageSize * TreeWriter.leavesTogether)
+        unsafe prepared = .allocate(capacity: 2 * TreeWriter.leavesTogether)
+        unsafe prepared.initialize(repeating: nil)
+    }
+
+    deinit {
+        unsafe prepared.deinitialize()
+        unsafe prepared.deallocate()
     }
 
     /// Writes a tree. Returns the reference of its root on disk.
@@ -90,36 +99,40 @@ final class TreeWriter {
         }
     }
 
-    /// Writes the new leaves below one inner node. Several threads pack them; one thread appends them in order.
+    /// Writes the new leaves below one inner node. Several threads pack them; one thread appends them in order, while others pack the next ones.
     private func writeLeaves(
         below node: SlottedNode, _ record: TreeRecord, where isIncluded: (UInt32) -> Bool = { _ in true }
     ) throws(EngineError) {
         let links = (0..<node.count).map { node.child($0) }.filter {
             $0.isInMemory && isIncluded($0.frame) && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
         }
-        for start in stride(from: 0, to: links.count, by: TreeWriter.leavesTogether) {
-            let part = links[start..<min(start + TreeWriter.leavesTogether, links.count)]
-            let ready = prepare(part.map(\.frame), record)
-            for (link, page) in zip(part, ready) { written[link.frame] = try appender.append(try page.get(), count: link.count) }
+        let sets = stride(from: 0, to: links.count, by: TreeWriter.leavesTogether).map {
+            links[$0..<min($0 + TreeWriter.leavesTogether, links.count)]
+        }
+        // Also after an error, because the threads use the memory of the writer.
+        defer { team.finish() }
+        if let first = sets.first { beginPreparing(first, record, at: 0) }
+        for (number, set) in sets.enumerated() {
+            team.finish()
+            let half = number % 2 * TreeWriter.leavesTogether
+            if number + 1 < sets.count { beginPreparing(sets[number + 1], record, at: TreeWriter.leavesTogether - half) }
+            for (place, link) in set.enumerated() {
+                guard let page = unsafe prepared[half + place] else { preconditionFailure("A set is prepared before it is appended.") }
+                written[link.frame] = try appender.append(try page.get(), count: link.count)
+            }
         }
     }
 
-    private func prepare(_ leaves: [UInt32], _ record: TreeRecord) -> [Result<PageAppender.EncodedPage, EngineError>] {
-        let count = leaves.count
-        let parts = count < TreeWriter.leavesForThreads ? 1 : threads
-        return unsafe Array(unsafeUninitializedCapacity: count) { pages, initialized in
-            // Each thread writes only its own elements.
-            Cores.share(parts) { part in
-                for n in count * part / parts..<count * (part + 1) / parts {
-                    var page: Result<PageAppender.EncodedPage, EngineError>
-                    do throws(EngineError) { page = .success(try prepare(leaves[n], record, [], in: n)) } catch {
-                        page = .failure(error)
-                    }
-                    unsafe (pages.baseAddress! + n).initialize(to: page)
-                }
+    /// Lets the threads pack and compress leaves. The result of the first leaf is at the index `start` of `prepared`.
+    private func beginPreparing(_ links: ArraySlice<PageReference>, _ record: TreeRecord, at start: Int) {
+        let prepareLeaf = { [self] (place: Int) in
+            var page: Result<PageAppender.EncodedPage, EngineError>
+            do throws(EngineError) { page = .success(try prepare(links[links.startIndex + place].frame, record, [], in: start + place)) } catch {
+                page = .failure(error)
             }
-            initialized = count
+            unsafe prepared[start + place] = page
         }
+        if links.count < TreeWriter.leavesForThreads { (0..<links.count).forEach(prepareLeaf) } else { team.begin(links.count, prepareLeaf) }
     }
 
     /// Packs and compresses a node in the part `place` of the scratch memory.

@@ -28,6 +28,8 @@ private struct RewriteStep {
     let target: UInt32
     /// The blobs of removed entries.
     var blobs: [PageReference] = []
+    /// True if the new leaf may be merged with a neighbour.
+    var isSparse = false
     var outcome = RewrittenLeaf.unchanged
     var error: EngineError?
 
@@ -61,6 +63,7 @@ extension TreeEditor {
         _ next: (Int) throws(EngineError) -> (frame: UInt32, link: PageReference)?,
         build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) throws(EngineError) -> [RewriteRemainder] {
+        let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
         var position = 0
         var rest: [RewriteRemainder] = []
         var isDone = false
@@ -78,7 +81,7 @@ extension TreeEditor {
                         parent: path.last?.frame ?? 0, index: path.last?.index ?? 0, source: frame, link: link,
                         target: try ledger.allocate()))
             }
-            run(&steps, from: position, build)
+            run(&steps, from: position, team, build)
             try exchange(steps, from: position, &rest)
             position += steps.count
             // The frames of these pages are reused for the next leaves.
@@ -90,24 +93,22 @@ extension TreeEditor {
     }
 
     private func run(
-        _ steps: inout [RewriteStep], from position: Int,
+        _ steps: inout [RewriteStep], from position: Int, _ team: ThreadTeam,
         _ build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) {
-        let parts = steps.count < TreeEditor.leavesForThreads ? 1 : min(Cores.count, 4)
-        let count = steps.count
         unsafe steps.withUnsafeMutableBufferPointer { steps in
-            // Each thread changes only its own steps.
-            Cores.share(parts) { part in
-                for n in count * part / parts..<count * (part + 1) / parts {
-                    do throws(EngineError) {
-                        try unsafe verifyLeaf(steps[n].source)
-                        unsafe steps[n].outcome = try build(
-                            position + n, pool.page(steps[n].source), pool.page(steps[n].target), &steps[n].blobs)
-                    } catch {
-                        unsafe steps[n].error = error
-                    }
+            func make(_ n: Int) {
+                do throws(EngineError) {
+                    try unsafe verifyLeaf(steps[n].source)
+                    unsafe steps[n].outcome = try build(position + n, pool.page(steps[n].source), pool.page(steps[n].target), &steps[n].blobs)
+                    // Tested here, where the new page is in the processor's cache.
+                    if case .replaced = unsafe steps[n].outcome { unsafe steps[n].isSparse = isSparse(steps[n].target) }
+                } catch {
+                    unsafe steps[n].error = error
                 }
             }
+            // Each step is made by one thread.
+            if steps.count < TreeEditor.leavesForThreads { steps.indices.forEach(make) } else { team.forEach(steps.count, make) }
         }
     }
 
@@ -136,7 +137,7 @@ extension TreeEditor {
         switch step.outcome {
         case .unchanged: false
         case .empty, .unfit: true
-        case .replaced: isSparse(step.target)
+        case .replaced: step.isSparse
         }
     }
 

@@ -170,6 +170,10 @@ package final class PageAppender: Sendable {
             try unsafe file.writeInPieces(bytes, at: state.bufferOffset, mayThrottle: mayThrottle)
         } else {
             try unsafe file.write(bytes, at: state.bufferOffset)
+            // The device works while further records are made. The last block may get more of them.
+            let start = state.bufferOffset & ~(PageAppender.blockBytes - 1)
+            let count = Int((state.end & ~(PageAppender.blockBytes - 1)) - start)
+            if count > 0 { try file.beginWriting(at: start, count: count) }
         }
         state.bufferOffset += UInt64(state.buffered)
         state.buffered = 0

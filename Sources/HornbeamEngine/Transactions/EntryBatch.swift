@@ -35,6 +35,7 @@ import Glibc
             var next = 0
             while next < list.entries.count {
                 let part = next..<min(next + EntryBatch.entriesTogether, list.entries.count)
+                list.prefetch(part.upperBound..<min(part.upperBound + EntryBatch.entriesTogether, list.entries.count), bytes)
                 if let result = try body(part, { (EntryList.key(list.entries[$0], bytes), EntryList.value(list.entries[$0], bytes)) }) { return result }
                 next = part.upperBound
             }
@@ -99,6 +100,14 @@ private struct EntryList {
 
     static func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
+    }
+
+    /// Prefetches the keys and values of entries, which sorting has scattered.
+    func prefetch(_ range: Range<Int>, _ bytes: Bytes) {
+        for entry in entries[range] {
+            let start = unsafe bytes.base + Int(entry.start)
+            unsafe CacheLine.prefetch(start, start + max(Int(entry.keyLength) + Int(entry.valueLength) - 1, 0))
+        }
     }
 
     func key(at index: Int) -> [UInt8] {

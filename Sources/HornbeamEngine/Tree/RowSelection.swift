@@ -146,14 +146,17 @@ extension TableView {
         return selection
     }
 
-    /// Calls `body` with each leaf that has selected rows, in key order, until it returns false. The table must not have changed since the selection.
-    package func forEachLeaf(of rows: RowSelection, _ body: (LeafView) throws(EngineError) -> Bool) throws(EngineError) {
-        var next = 0
-        while next < rows.leaves.count {
+    /// Calls `body` with some of the leaves that have selected rows, given by their places, in key order, until it returns false. The table must not have
+    /// changed since the selection. `columns` as for all leaves.
+    package func forEachLeaf(
+        of rows: RowSelection, _ leaves: Range<Int>, prefetching columns: UInt64, _ body: (LeafView) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        var next = leaves.lowerBound
+        while next < leaves.upperBound {
             let start = next
             var isEnded = false
-            try forEachLeaf(from: rows.leaves[next].firstKey) { (leaf) throws(EngineError) -> Bool in
-                guard next < rows.leaves.count, leaf.key(0) == rows.leaves[next].firstKey else { return false }
+            try forEachLeaf(from: rows.leaves[next].firstKey, prefetching: columns) { (leaf) throws(EngineError) -> Bool in
+                guard next < leaves.upperBound, leaf.key(0) == rows.leaves[next].firstKey else { return false }
                 next += 1
                 isEnded = try !body(leaf)
                 return !isEnded

@@ -1,5 +1,6 @@
 internal import HornbeamEngine
 package import HornbeamModel
+internal import HornbeamThreads
 
 /// Sets properties of all objects that a request finds, without creating managed objects (BAT-2).
 package struct BatchUpdate: Sendable {
@@ -184,18 +185,39 @@ struct BatchUpdateExecution {
 
 extension TableView {
     /// True if no selected row has the largest version. Adding one to that version would make it 0, which means that there is no row. Tests all rows
-    /// of the leaves of selected rows.
+    /// of the leaves of selected rows, by several threads.
     fileprivate func canIncrementVersions(of rows: RowSelection) throws(EngineError) -> Bool {
-        var most: UInt32 = 0
-        try forEachLeaf(of: rows) { (leaf) throws(EngineError) -> Bool in
-            guard let versions = unsafe leaf.fixedCells(EntityTable.versionColumn) else { return false }
-            for offset in Swift.stride(from: 0, to: versions.count, by: MemoryLayout<UInt32>.size) {
-                let version = unsafe versions.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-                most = max(most, version)
+        let parts = max(1, min(ScanThreads().most, rows.leafCount / Self.leavesPerThreadMin))
+        var results = [Result<Bool, EngineError>](repeating: .success(true), count: parts)
+        unsafe results.withUnsafeMutableBufferPointer { results in
+            let results = unsafe results
+            Cores.share(parts) { part in
+                let leaves = rows.leafCount * part / parts..<rows.leafCount * (part + 1) / parts
+                unsafe results[part] = Result { () throws(EngineError) in try canIncrementVersions(of: rows, leaves) }
             }
-            return most < .max
         }
-        return most < .max
+        for result in results where try !result.get() { return false }
+        return true
+    }
+
+    /// The smallest number of leaves for a thread of its own.
+    private static let leavesPerThreadMin = 256
+
+    private func canIncrementVersions(of rows: RowSelection, _ leaves: Range<Int>) throws(EngineError) -> Bool {
+        var canIncrement = true
+        try forEachLeaf(of: rows, leaves, prefetching: 1 << UInt64(EntityTable.versionColumn)) { (leaf) throws(EngineError) -> Bool in
+            canIncrement = unsafe leaf.fixedCells(EntityTable.versionColumn).map(Self.haveNoLargest) ?? false
+            return canIncrement
+        }
+        return canIncrement
+    }
+
+    /// True if no version is the largest one. Usually no version has its highest bit set, which takes no comparison.
+    private static func haveNoLargest(_ versions: UnsafeRawBufferPointer) -> Bool {
+        let offsets = Swift.stride(from: 0, to: versions.count, by: MemoryLayout<UInt32>.size)
+        var bits: UInt32 = 0
+        for offset in offsets { bits |= unsafe versions.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+        return bits >> 31 == 0 || offsets.allSatisfy { unsafe versions.loadUnaligned(fromByteOffset: $0, as: UInt32.self) < .max }
     }
 }
 
