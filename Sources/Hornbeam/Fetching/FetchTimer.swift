@@ -4,11 +4,19 @@ internal import HornbeamStore
 /// The start time of a fetch, if there is a subscriber.
 struct FetchTimer {
     let listener: SlowFetches.Listener?
-    let start: ContinuousClock.Instant?
+    /// Later by the time of the pauses.
+    private(set) var start: ContinuousClock.Instant?
 
     init(_ context: ManagedObjectContext) {
         listener = context.persistentStoreCoordinator.slowFetches.listener
         start = listener == nil ? nil : .now
+    }
+
+    /// Runs a closure whose time is not part of the fetch.
+    mutating func pausing(_ body: () throws -> Void) rethrows {
+        guard let running = start?.duration(to: .now) else { return try body() }
+        defer { start = .now - running }
+        try body()
     }
 }
 

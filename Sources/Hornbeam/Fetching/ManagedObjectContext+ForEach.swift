@@ -13,7 +13,9 @@ extension ManagedObjectContext {
     /// once, and the memory in use does not depend on the number of results.
     ///
     /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has deleted or changed.
-    /// - Throws: The errors of `fetch`, perhaps after some calls of the closure; the errors of the closure.
+    /// It may reset the context: it then gets new objects for the remaining results.
+    /// - Throws: The errors of `fetch`, perhaps after some calls of the closure; `snapshotExpired` if the call takes longer than the store's `snapshotAgeMax`
+    ///   while others save; the errors of the closure.
     /// - Complexity: As `fetch`, except that the first object comes before all others are found.
     public func forEach<Object: ManagedObject>(_ request: FetchRequest<Object>, _ body: (Object) throws -> Void) throws {
         let request = request.untyped
@@ -26,12 +28,12 @@ extension ManagedObjectContext {
             try requireClass(Object.self, of: found, request)
             return try visit(found, request, body)
         }
-        let watch = FetchTimer(self)
+        var watch = FetchTimer(self)
         var count = 0
         defer { note(portions.stop(), results: count, watch) }
         while let rows = try portions.rows() {
             count += rows.count
-            try visit(FoundObjects(rows), request, body)
+            try watch.pausing { try visit(FoundObjects(rows), request, body) }
         }
     }
 
@@ -47,7 +49,14 @@ extension ManagedObjectContext {
         let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : Self.batchSize
         for start in stride(from: 0, to: found.count, by: size) {
             let objects: [Object] = try finish(found.part(start..<min(start + size, found.count)), request)
-            for object in objects { try body(object) }
+            for object in objects { try body(attached(object, request)) }
         }
+    }
+
+    /// The object, or a new one for its row if the closure has reset the context since the object was found.
+    private func attached<Object: ManagedObject>(_ object: Object, _ request: FetchDescription) throws -> Object {
+        // Other detached objects have their last values, and no row.
+        guard object.state.isSuperset(of: [.fault, .detached]), !object.state.contains(.temporary) else { return object }
+        return try typed(self.object(with: object.objectID), request)
     }
 }

@@ -52,6 +52,26 @@ import Testing
         #expect(!report.description.contains("e77"))
     }
 
+    @Test("a report of forEach contains the time of the fetch, not that of the closure")
+    func reportsOfForEach() throws {
+        let (stack, context) = try context(3_000)
+        defer { withExtendedLifetime(stack) {} }
+        let reports = Reports()
+        let coordinator = context.persistentStoreCoordinator
+        coordinator.reportFetches(slowerThan: .zero) { reports.add($0) }
+        defer { coordinator.reportFetches(slowerThan: .zero, to: nil) }
+        let clock = ContinuousClock()
+        var closures = Duration.zero
+        let all = try clock.measure {
+            try context.forEach(FetchRequest<Employee>()) { employee in
+                if employee.salary % 1_000 == 0 { closures += clock.measure { Thread.sleep(forTimeInterval: 0.02) } }
+            }
+        }
+        let report = try #require(reports.all.first)
+        #expect(reports.all.count == 1 && report.resultCount == 3_000 && report.rowsRead == 3_000)
+        #expect(report.duration > .zero && report.duration + closures <= all)
+    }
+
     @Test("a plan prints how unsaved changes are included")
     func explainWithChanges() throws {
         let (stack, context) = try context(3)

@@ -117,6 +117,29 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
+    @Test("FET-5: forEach visits the remaining results after the closure has reset the context", arguments: Setting.contexts)
+    func closureResets(setting: Setting) throws {
+        let stack = try stack(setting.kind, count: 40)
+        let context = setting.context(of: stack)
+        func visited(_ request: FetchRequest<Employee>) throws -> [String] {
+            var visited: [String] = []
+            try context.forEach(request) { employee in
+                visited.append("\(employee.name) \(employee.salary)")
+                #expect(employee.managedObjectContext === context)
+                if visited.count % 3 == 1 { context.reset() }
+            }
+            return visited
+        }
+        for (title, request) in try requests() {
+            let expected = try context.fetch(request).map { "\($0.name) \($0.salary)" }
+            #expect(try visited(request) == expected, title)
+        }
+        // The reset also discards unsaved changes.
+        let stored = try context.fetch(FetchRequest<Employee>()).map { "\($0.name) \($0.salary)" }
+        for employee in try context.fetch(FetchRequest<Employee>().limit(2)) { employee.salary = -1 }
+        #expect(try visited(FetchRequest<Employee>()) == ["e100000 -1"] + stored.dropFirst())
+    }
+
     @Test("forEach throws the error of a page that cannot be read, after the objects before it")
     func damagedPageThrows() throws {
         let stack = try stack(.onDisk, count: Self.many)
