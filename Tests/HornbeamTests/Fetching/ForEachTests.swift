@@ -83,6 +83,22 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
+    @Test("FET-5: forEach calls the closures of a predicate on the calling thread", arguments: StoreKind.own)
+    func blocksRunOnTheCallingThread(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        let caller = ObjectIdentifier(Thread.current)
+        let ends: [PropertyValue] = [0, .int(Int64(Self.many - 1))]
+        let block = FetchPredicate.block { object, _ in
+            guard ObjectIdentifier(Thread.current) == caller, case .object(let employee) = object else { throw Enough() }
+            return try employee.evaluatedValue(forKey: "salary").propertyValue.map(ends.contains) ?? false
+        }
+        var salaries: [Int] = []
+        try context.forEach(FetchRequest<Employee>().where(block)) { salaries.append($0.salary) }
+        #expect(salaries == [0, Self.many - 1])
+        withExtendedLifetime(stack) {}
+    }
+
     @Test("an error of the closure ends forEach", arguments: StoreKind.own, [1, 1_500, 20_000])
     func errorsEndTheVisit(kind: StoreKind, last: Int) throws {
         let stack = try stack(kind, count: Self.many)

@@ -29,6 +29,8 @@ package final class ScanPortions {
     private let plan: FetchPlan
     private let table: EntityTable
     private let state = Guarded(State())
+    /// False if the predicate has closures of the program, which may use the caller's thread or actor.
+    private let scansAhead: Bool
     private var thread: WorkThread?
     private var isComplete = false
     // Only the thread uses the following, once it was started.
@@ -37,10 +39,11 @@ package final class ScanPortions {
     /// The key at which the next portion begins; nil for the first one.
     private var next: UInt64?
 
-    init(_ plan: FetchPlan, _ table: EntityTable, in snapshot: StoreSnapshot) {
+    init(_ plan: FetchPlan, _ table: EntityTable, in snapshot: StoreSnapshot, scansAhead: Bool) {
         self.plan = plan
         self.table = table
         self.snapshot = snapshot
+        self.scansAhead = scansAhead
         context = FilterContext(snapshot)
         work = FetchWork(plan: plan)
     }
@@ -52,7 +55,7 @@ package final class ScanPortions {
         isComplete = true
         let portion = try thread == nil ? scan() : waitForThread()
         isComplete = portion.isLast
-        if thread == nil, !isComplete, context.threads.most > 1 { startThread() }
+        if thread == nil, !isComplete, scansAhead, context.threads.most > 1 { startThread() }
         return portion.rows
     }
 
@@ -108,7 +111,7 @@ extension StoreSnapshot {
         guard fetch.request.sortDescriptors.isEmpty, fetch.request.window.isWhole else { return nil }
         let plan = try FetchPlan(fetch, in: self, counting: false)
         guard case .scan = plan.choice.path, plan.tables.count == 1 else { return nil }
-        return ScanPortions(plan, plan.tables[0], in: self)
+        return ScanPortions(plan, plan.tables[0], in: self, scansAhead: fetch.request.predicate?.node.hasBlocks != true)
     }
 }
 
