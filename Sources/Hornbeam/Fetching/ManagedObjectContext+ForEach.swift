@@ -8,12 +8,12 @@ extension ManagedObjectContext {
     ///         total += reading.value
     ///     }
     ///
-    /// The objects are those that `fetch` returns. They are created in batches, of the request's batch size if it has one, and released after the closure has
-    /// seen the batch, unless it retains them. Without a sort order, a limit and unsaved changes, a request that no index serves reads each page of the store
+    /// The objects are those that `fetch` returns. They are created in batches, of the request's batch size if it has one, and released after the calls for
+    /// the batch, unless the closure retains them. Without a sort order, a limit and unsaved changes, a request that no index serves reads each page of the store
     /// once, and the memory in use does not depend on the number of results.
     ///
-    /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has deleted or changed.
-    /// It may reset the context: it then gets new objects for the remaining results.
+    /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has changed or deleted. If it
+    /// has saved a deletion, the values of the object may be zeros. It may reset the context: it then gets new objects for the remaining results.
     /// - Throws: The errors of `fetch`, perhaps after some calls of the closure; `snapshotExpired` if the call takes longer than the store's `snapshotAgeMax`
     ///   while others save; the errors of the closure.
     /// - Complexity: As `fetch`, except that the first object comes before all others are found.

@@ -72,7 +72,7 @@ final class FetchExecution {
     ///
     /// - Parameters:
     ///   - isPart: True for one of the windows that together are the whole table.
-    ///   - leavesMax: The number of leaves after which the scan ends, and sets `lastKey`.
+    ///   - leavesMax: The number of leaves after which the scan ends, and sets `lastKey` to a key in the window.
     @discardableResult
     func scan(_ table: EntityTable, _ window: KeyWindow, isPart: Bool = false, leavesMax: Int = .max) throws(EngineError) -> Bool {
         let filter = filter(table.index)
@@ -80,7 +80,7 @@ final class FetchExecution {
         var leaves = 0
         var selection = Selection(none: 0)
         var isDone = false
-        // The pages of a short window are probably read again, for its objects or for the next window. They belong into the pool.
+        // The pages of a short window are probably read again, for its objects or for the next window. So they are loaded into the pool.
         let isWhole = (isPart || window.isOpen) && leavesMax == .max
         let columns = isWhole && sink.readsAll ? [filter.onlyColumns, sink.onlyColumns(of: table)].union : nil
         try snapshot.view(table).forEachLeaf(from: window.first, prefetching: filter.leafColumns, readsOnly: columns) { (leaf) throws(EngineError) -> Bool in
@@ -92,8 +92,9 @@ final class FetchExecution {
             try context.reportProgress(selection.selectedCount)
             isDone = try !sink.accept(&selection, leaf, table)
             guard !isDone, !window.ends(in: leaf) else { return false }
-            guard leaves >= leavesMax, leaf.count > 0, leaf.key(leaf.count - 1) < .max else { return true }
-            lastKey = leaf.key(leaf.count - 1)
+            // The first leaf can be before the window. A scan that ended there would begin with the same window again.
+            guard leaves >= leavesMax, leaf.count > 0, case let last = leaf.key(leaf.count - 1), last < .max, last >= window.first ?? 0 else { return true }
+            lastKey = last
             return false
         }
         count(rows: rows, leaves: leaves)
