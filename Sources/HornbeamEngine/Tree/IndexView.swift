@@ -161,7 +161,10 @@
             guard let moved = try skip(skipped, in: range, reversed) else { return }
             range = moved
         }
-        while let rest = try walkSome(range, reversed, visit) { range = rest }
+        while let rest = try walkSome(range, reversed, visit) {
+            guard rest.isPart(of: range) else { throw TreeRoot.disorder }
+            range = rest
+        }
     }
 
     /// The range without its first (or last) entries; nil if it has no more entries.

@@ -11,6 +11,13 @@ package struct KeyRange: Hashable, Sendable {
         self.upper = upper
     }
 
+    /// True if the range is within another one, and not equal to it.
+    func isPart(of other: KeyRange) -> Bool {
+        guard self != other, !lower.lexicographicallyPrecedes(other.lower) else { return false }
+        guard let end = other.upper else { return true }
+        return upper.map { !end.lexicographicallyPrecedes($0) } ?? false
+    }
+
     /// All keys that start with `prefix`.
     package init(prefix: [UInt8]) {
         lower = prefix

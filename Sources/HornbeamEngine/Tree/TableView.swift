@@ -156,7 +156,10 @@
         guard !root.reference.isEmpty else { return }
         var start = key ?? (reversed ? .max : 0)
         let partial = readsOnly.flatMap { exceedsPool ? PartialLeaf($0, root.pool, layouts) : nil }
-        while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, partial, body) { start = next }
+        while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, partial, body) {
+            guard reversed ? next < start : next > start else { throw TreeRoot.disorder }
+            start = next
+        }
     }
 
     /// True if the fixed columns alone take more memory than the pool: then a scan of whole leaves would evict what the next scan reads.

@@ -166,6 +166,9 @@ extension FramePool {
         throw EngineError(.damaged, "A leaf of a tree is of another kind than its tree.")
     }
 
+    /// The error of a walk that comes back to keys before it. Without it, the walk would not end.
+    static var disorder: EngineError { EngineError(.damaged, "The leaves of a tree are not in the order of their keys.") }
+
     /// The leaf of the entry with the index `n` in the tree, and its index in the leaf. `n` must be below the count.
     func position(_ n: Int) throws(EngineError) -> (frame: UInt32, index: Int) {
         var rest = UInt64(n)
