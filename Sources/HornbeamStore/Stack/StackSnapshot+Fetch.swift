@@ -57,6 +57,12 @@ extension StackSnapshot {
         }
     }
 
+    /// The results of a request in portions; nil as in `StoreSnapshot.portions`, and if there are several stores.
+    package func portions(of fetch: ValidatedFetch) throws -> ScanPortions? {
+        guard let only, fetch.request.affectedStores == nil else { return nil }
+        return try only.portions(of: fetch)
+    }
+
     /// The number of objects that a fetch of the request returns, with its offset and limit.
     package func count(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> Int {
         try countAnswer(fetch, excluding: excluding).count

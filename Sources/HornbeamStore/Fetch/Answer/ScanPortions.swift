@@ -114,11 +114,3 @@ extension StoreSnapshot {
         return ScanPortions(plan, plan.tables[0], in: self, scansAhead: fetch.request.predicate?.node.hasBlocks != true)
     }
 }
-
-extension StackSnapshot {
-    /// The results of a request in portions; nil as in `StoreSnapshot.portions`, and if there are several stores.
-    package func portions(of fetch: ValidatedFetch) throws -> ScanPortions? {
-        guard let only, fetch.request.affectedStores == nil else { return nil }
-        return try only.portions(of: fetch)
-    }
-}
