@@ -162,7 +162,8 @@ extension TableView {
                 return !isEnded
             }
             if isEnded { return }
-            precondition(next > start, "The rows of a table were selected before its last change.")
+            // The selection is of this version, so only the leaves of a forged tree are not found by their first keys.
+            guard next > start else { throw TreeRoot.disorder }
         }
     }
 }

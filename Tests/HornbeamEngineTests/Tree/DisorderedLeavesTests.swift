@@ -44,6 +44,29 @@ import Testing
         #expect(error.code == .damaged)
     }
 
+    @Test func selectedRowsInAnotherPlaceAreNotFound() throws {
+        let store = try store()
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: Self.layout)
+            let row = RowBuffer(layout: Self.layout)
+            for key in 1...Self.entries { try transaction.put(row, key: key, in: tree) }
+            return tree
+        }
+        try store.reopen()
+        let table = try store.engine.snapshot().table(tree)
+        try exchange(0, TreeWalk.leavesPerEpoch, reversed: false, in: table.root)
+        var rows = RowSelection()
+        try table.forEachLeaf { leaf throws(EngineError) in
+            rows.append(leaf, [1])
+            return false
+        }
+        #expect(rows.leafCount == 1)
+        let error = try #require(throws: EngineError.self) {
+            try table.forEachLeaf(of: rows, 0..<1, prefetching: 0) { _ throws(EngineError) in true }
+        }
+        #expect(error.code == .damaged)
+    }
+
     @Test(arguments: [false, true]) func walksOverAnIndexEnd(reversed: Bool) throws {
         let store = try store()
         let value = [UInt8](repeating: 7, count: 60)
