@@ -120,7 +120,9 @@ import Testing
             } catch { Issue.record("the other program failed: \(error)") }
         }
         other.start()
-        while try PostgresServer.sql("SELECT count(*) FROM pg_locks WHERE relation = '\(table)'::regclass AND pid <> pg_backend_pid()") == "0" { usleep(5000) }
+        // It has the lock of the row once it sleeps; that of the table it takes before.
+        let isWaiting = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation = '\(table)'::regclass AND wait_event = 'PgSleep'"
+        while try PostgresServer.sql(isWaiting) == "0" { usleep(5000) }
         if isBatch {
             var update = BatchUpdateRequest(entityName: "Picture")
             update.set("views", to: 1)
