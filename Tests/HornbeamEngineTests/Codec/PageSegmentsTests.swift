@@ -25,18 +25,7 @@ import Testing
             let page = RandomPage(&random, bytesMax: [200, 2000, 16384].randomElement(using: &random)!)
             guard let good = Bool.random(using: &random) ? page.encoded : page.segments else { continue }
             for _ in 0..<20 {
-                var bytes = good
-                for _ in 0..<Int.random(in: 0...4, using: &random) {
-                    // Half of the changes are in the fields of the first segments.
-                    let end = Bool.random(using: &random) ? min(40, bytes.count) : bytes.count
-                    let place = Int.random(in: 0..<end, using: &random)
-                    bytes[place] = [0, 1, 7, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)].randomElement(using: &random)!
-                }
-                switch Int.random(in: 0..<6, using: &random) {
-                case 0: bytes.removeLast(.random(in: 1...bytes.count, using: &random))
-                case 1: bytes.append(0)
-                default: break
-                }
+                let bytes = RandomPage.changed(good, &random)
                 _ = decode(bytes, size: page.bytes.count)
                 _ = decode(bytes, size: max(page.bytes.count + Int.random(in: -9...9, using: &random), 1))
             }

@@ -33,13 +33,7 @@ import Testing
             let page = RandomPage(&random, bytesMax: [200, 2000, 16384].randomElement(using: &random)!)
             guard let good = Bool.random(using: &random) ? page.encoded : page.segments else { continue }
             for _ in 0..<20 {
-                var bytes = good
-                for _ in 0..<Int.random(in: 0...4, using: &random) {
-                    let end = Bool.random(using: &random) ? min(40, bytes.count) : bytes.count
-                    bytes[.random(in: 0..<end, using: &random)] = [0, 1, 7, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)]
-                        .randomElement(using: &random)!
-                }
-                if Int.random(in: 0..<6, using: &random) == 0 { bytes.removeLast(.random(in: 1...bytes.count, using: &random)) }
+                let bytes = RandomPage.changed(good, &random)
                 let size = max(page.bytes.count + Int.random(in: -9...9, using: &random), 1)
                 var prefix = Int.random(in: 0...20_000, using: &random)
                 _ = decode(bytes, size: size, &prefix, Self.ranges(of: size + 20, &random))

@@ -145,4 +145,20 @@ struct RandomPage {
         }
         parts.append(.entries(heap, count: count, slots: slots))
     }
+
+    /// Bytes with a few changes, half of them in the fields of the first segments; sometimes shortened or lengthened.
+    static func changed(_ bytes: [UInt8], _ random: inout SplitMix) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+            let end = Bool.random(using: &random) ? min(40, bytes.count) : bytes.count
+            let place = Int.random(in: 0..<end, using: &random)
+            bytes[place] = [0, 1, 7, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)].randomElement(using: &random)!
+        }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes.removeLast(.random(in: 1...bytes.count, using: &random))
+        case 1: bytes.append(0)
+        default: break
+        }
+        return bytes
+    }
 }

@@ -11,6 +11,18 @@ import Testing
         try TestStore(pageSize: Page.sizeMax) { $0.poolBytes = 16 << 20 }
     }
 
+    /// A table in a store that was opened again.
+    private func table(in store: TestStore) throws -> TableView {
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: Self.layout)
+            let row = RowBuffer(layout: Self.layout)
+            for key in 1...Self.entries { try transaction.put(row, key: key, in: tree) }
+            return tree
+        }
+        try store.reopen()
+        return try store.engine.snapshot().table(tree)
+    }
+
     /// Exchanges two children of the root, counted from the end if `reversed`.
     private func exchange(_ a: Int, _ b: Int, reversed: Bool, in root: TreeRoot) throws {
         let page = root.pool.page(try root.frame())
@@ -24,14 +36,7 @@ import Testing
 
     @Test(arguments: [false, true]) func walksOverATableEnd(reversed: Bool) throws {
         let store = try store()
-        let tree = try store.write { transaction in
-            let tree = try transaction.createTable(named: "t", layout: Self.layout)
-            let row = RowBuffer(layout: Self.layout)
-            for key in 1...Self.entries { try transaction.put(row, key: key, in: tree) }
-            return tree
-        }
-        try store.reopen()
-        let table = try store.engine.snapshot().table(tree)
+        let table = try table(in: store)
         // A walk continues with the first key of this leaf.
         try exchange(0, TreeWalk.leavesPerEpoch, reversed: reversed, in: table.root)
         var seen = 0
@@ -46,14 +51,7 @@ import Testing
 
     @Test func selectedRowsInAnotherPlaceAreNotFound() throws {
         let store = try store()
-        let tree = try store.write { transaction in
-            let tree = try transaction.createTable(named: "t", layout: Self.layout)
-            let row = RowBuffer(layout: Self.layout)
-            for key in 1...Self.entries { try transaction.put(row, key: key, in: tree) }
-            return tree
-        }
-        try store.reopen()
-        let table = try store.engine.snapshot().table(tree)
+        let table = try table(in: store)
         try exchange(0, TreeWalk.leavesPerEpoch, reversed: false, in: table.root)
         var rows = RowSelection()
         try table.forEachLeaf { leaf throws(EngineError) in
