@@ -12,6 +12,8 @@ enum HalfByteText {
     /// Shorter texts are left as they are. The exceptions of longer ones have room in a target of their size.
     private static let bytesMin = 80
     private static let exceptionCode: UInt8 = 0x80
+    private static let exceptionBits: UInt64 = 0x8080_8080_8080_8080
+    private static let halfBits: UInt64 = 0x0F0F_0F0F_0F0F_0F0F
 
     private static func storedBytes(_ count: Int) -> Int { count / 32 * 16 + (count % 32 + 1) / 2 }
 
@@ -20,31 +22,41 @@ enum HalfByteText {
         let count = source.count
         guard count >= bytesMin, count <= target.count, let alphabet = unsafe alphabet(of: source) else { return nil }
         for code in 0..<16 { unsafe target[2 + code] = alphabet[code] }
-        return unsafe withUnsafeTemporaryAllocation(byteCount: 256 + 32, alignment: 16) { memory in
-            let codes = unsafe memory.part(0..<256)
-            let block = unsafe memory.part(256..<288)
+        return unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { codes in
             unsafe codes.initializeMemory(as: UInt8.self, repeating: exceptionCode)
             for code in 0..<16 { unsafe codes[Int(alphabet[code])] = UInt8(code) }
             var exceptions = unsafe Exceptions(source: source, target: target, start: headerBytes + storedBytes(count))
+            let whole = count & ~31
             var place = headerBytes
-            for start in stride(from: 0, to: count, by: 32) {
-                let size = min(32, count - start)
-                for j in 0..<size { unsafe block[j] = codes[Int(source[start + j])] }
-                let half = (size + 1) / 2
-                if size & 1 == 1 { unsafe block[size] = 0 }
-                for j in 0..<half { unsafe target[place + j] = block[j] & 15 | block[j + half] << 4 }
-                place += half
-                for word in 0..<4 where word * 8 < size {
-                    var found = unsafe block.integer(at: 8 * word, as: UInt64.self) & 0x8080_8080_8080_8080
-                    while found != 0 {
-                        let j = 8 * word + found.trailingZeroBitCount / 8
-                        found &= found - 1
-                        guard j >= size || exceptions.add(start + j) else { return nil }
-                    }
-                }
+            for start in stride(from: 0, to: whole, by: 32) {
+                let low = unsafe (eightCodes(source, at: start, codes), eightCodes(source, at: start + 8, codes))
+                let high = unsafe (eightCodes(source, at: start + 16, codes), eightCodes(source, at: start + 24, codes))
+                unsafe target.set(low.0 & halfBits | (high.0 & halfBits) << 4, at: place)
+                unsafe target.set(low.1 & halfBits | (high.1 & halfBits) << 4, at: place + 8)
+                place += 16
+                guard (low.0 | low.1 | high.0 | high.1) & exceptionBits != 0 else { continue }
+                guard exceptions.add(low.0, at: start), exceptions.add(low.1, at: start + 8),
+                    exceptions.add(high.0, at: start + 16), exceptions.add(high.1, at: start + 24)
+                else { return nil }
+            }
+            let half = (count - whole + 1) / 2
+            for j in whole..<count {
+                let code = unsafe codes[Int(source[j])]
+                let i = j - whole
+                if i < half { unsafe target[place + i] = code & 15 } else { unsafe target[place + i - half] |= code << 4 }
+                guard code != exceptionCode || exceptions.add(j) else { return nil }
             }
             return exceptions.finish()
         }
+    }
+
+    /// The codes of eight bytes, the first one in the lowest byte.
+    @inline(__always)
+    private static func eightCodes(_ source: UnsafeRawBufferPointer, at start: Int, _ codes: UnsafeMutableRawBufferPointer) -> UInt64 {
+        let bytes = unsafe source.integer(at: start, as: UInt64.self)
+        var result: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 8) { result |= UInt64(unsafe codes[Int(bytes &>> shift & 0xFF)]) &<< shift }
+        return result
     }
 
     /// The exceptions while texts are written. Safe: `write` lends all memory. Their bytes have a place behind all distances until their number is known.
@@ -62,6 +74,16 @@ enum HalfByteText {
         }
 
         private var countMax: Int { unsafe source.count / 8 }
+
+        /// Adds those among eight codes. False if there are too many.
+        mutating func add(_ codes: UInt64, at start: Int) -> Bool {
+            var found = codes & exceptionBits
+            while found != 0 {
+                guard add(start + found.trailingZeroBitCount / 8) else { return false }
+                found &= found - 1
+            }
+            return true
+        }
 
         /// False if there are too many.
         mutating func add(_ place: Int) -> Bool {

@@ -35,26 +35,23 @@ extension NumberPlanes {
         _ source: UnsafeRawBufferPointer, count: Int, stride: Int, as type: T.Type
     ) -> NumberPlanes {
         let top = T(1) << T(T.bitWidth - 1)
-        var previous = unsafe source.integer(at: 0, as: T.self)
-        let first = previous
-        // Signed order is unsigned order after the top bit is flipped.
-        var (low, high, lowSigned, highSigned) = (previous, previous, previous ^ top, previous ^ top)
-        var (lowStep, highStep) = (T.max, T.min)
+        let first = unsafe source.integer(at: 0, as: T.self)
+        // Signed order is unsigned order after the top bit is flipped. Differences to the first number order signed and unsigned numbers alike.
+        var (low, high, lowStep, highStep) = (top, top, T.max, T.min)
+        var previous = first
         var offset = stride
         for _ in 1..<count {
             let value = unsafe source.integer(at: offset, as: T.self)
             offset &+= stride
-            low = min(low, value)
-            high = max(high, value)
-            lowSigned = min(lowSigned, value ^ top)
-            highSigned = max(highSigned, value ^ top)
+            let difference = (value &- first) ^ top
+            low = min(low, difference)
+            high = max(high, difference)
             let step = (value &- previous) ^ top
             lowStep = min(lowStep, step)
             highStep = max(highStep, step)
             previous = value
         }
-        let isSigned = highSigned - lowSigned < high - low
-        let base = isSigned ? lowSigned ^ top : low
+        let base = first &+ (low ^ top)
         let stepBase = lowStep ^ top
         var bits = T(0)
         var stepBits = T(0)

@@ -14,7 +14,7 @@
 
     /// Method and size, which begin each segment.
     static let segmentBytes = 3
-    private static let sampleBytes = 1024
+    private static let sampleBytes = 512
     /// Larger records are left as they are: LZ4 finds what they have in common.
     private static let recordBytesMax = 32
     /// Fewer values are left as they are.
