@@ -60,6 +60,9 @@ extension File {
 
     /// The default does nothing: files without a device are read fast.
     package func readAhead(at offset: UInt64, count: Int) {}
+
+    /// The default does nothing: files without a device are in no page cache.
+    package func removeFromCache(at offset: UInt64, count: Int) {}
 }
 
 package enum FileMode: Sendable {
@@ -90,6 +93,8 @@ package protocol File: AnyObject, Sendable {
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
     /// Asks the system to read bytes ahead that will be read soon. Does not wait for them.
     func readAhead(at offset: UInt64, count: Int)
+    /// Asks the system to remove the blocks with these bytes from its page cache, except those that are not written yet.
+    func removeFromCache(at offset: UInt64, count: Int)
     func close() throws(EngineError)
 }
 

@@ -56,6 +56,16 @@ final class PosixFile: File {
         #endif
     }
 
+    func removeFromCache(at offset: UInt64, count: Int) {
+        #if canImport(Glibc)
+        // The system keeps blocks that the range covers only in part, so the range is extended to whole blocks.
+        let block: UInt64 = 4096
+        let start = offset / block * block
+        let end = (offset + UInt64(count) + block - 1) / block * block
+        _ = posix_fadvise(descriptor, off_t(start), off_t(end - start), POSIX_FADV_DONTNEED)
+        #endif
+    }
+
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) {
         try checkOwner()
         var done = 0

@@ -2,6 +2,8 @@
 // record is read a second time, since the first read may have returned wrong bytes. If it is invalid again, the error names file, offset and
 // field.
 
+internal import HornbeamThreads
+
 extension PageFiles {
     /// Reads and verifies a page into the start of `buffer`, which holds at least its raw bytes.
     ///
@@ -59,10 +61,13 @@ extension PageFiles {
         return try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { (record) throws(EngineError) in
             var fault = PageFault.check
             for _ in 0..<2 {
-                let filled = unsafe try fill(record, from: reference)
+                let reading = unsafe try fill(record, from: reference)
                 do throws(PageFault) {
-                    guard filled else { throw .short }
+                    guard let (file, nanoseconds) = reading else { throw .short }
                     let header = unsafe try verified(UnsafeRawBufferPointer(record), reference)
+                    if cachePriority.removes(header.heading.kind, readNanoseconds: nanoseconds) {
+                        file.removeFromCache(at: reference.offset, count: count)
+                    }
                     let payload = unsafe record[PageHeader.bytes..<PageHeader.bytes + header.storedBytes]
                     return unsafe try body(header, unsafe UnsafeRawBufferPointer(rebasing: payload))
                 } catch {
@@ -73,13 +78,17 @@ extension PageFiles {
         }
     }
 
-    /// Reads the bytes of a record, and flushes the appender's buffer if they are still in it. False when the file ends too early.
-    private func fill(_ record: UnsafeMutableRawBufferPointer, from reference: PageReference) throws(EngineError) -> Bool {
+    /// Reads the bytes of a record, and flushes the appender's buffer if they are still in it. Returns the file and the time that the read took, 0 after
+    /// a flush; nil when the file ends too early.
+    private func fill(
+        _ record: UnsafeMutableRawBufferPointer, from reference: PageReference
+    ) throws(EngineError) -> (file: any File, nanoseconds: UInt64)? {
         let entry = try handle(reference.file)
-        if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return true }
-        guard let appender = entry.appender else { return false }
+        let start = MonotonicClock.nanoseconds
+        if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return (entry.file, MonotonicClock.nanoseconds - start) }
+        guard let appender = entry.appender else { return nil }
         try appender.flush()
-        return unsafe try entry.file.read(into: record, at: reference.offset) == record.count
+        return unsafe try entry.file.read(into: record, at: reference.offset) == record.count ? (entry.file, 0) : nil
     }
 
     private func verified(

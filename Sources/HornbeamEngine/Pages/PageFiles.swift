@@ -47,6 +47,7 @@ package final class PageFiles: Sendable {
     package let directory: String
     let fileSystem: any FileSystem
     let salt: UInt64
+    let cachePriority = PageCachePriority()
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
 

@@ -53,6 +53,20 @@ import Testing
         return Array(bytes[..<done])
     }
 
+    @Test(arguments: Kind.allCases) func bytesThatAreRemovedFromTheCacheStayInTheFile(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("pages"), .create)
+        let bytes = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try write(bytes, to: file, at: 0)
+        for isSynced in [false, true] {
+            if isSynced { try file.sync(.pages) }
+            for (offset, count) in [(0, 20_000), (100, 5000), (4095, 2), (8192, 4096), (19_999, 1), (30_000, 10)] {
+                file.removeFromCache(at: UInt64(offset), count: count)
+                #expect(try read(file, bytes.count, at: 0) == bytes)
+            }
+        }
+    }
+
     @Test func writesDoNotFollowSymbolicLinks() throws {
         let place = try Place(.posix)
         try write([1, 2, 3], to: try place.fileSystem.open(place.path("target"), .create), at: 0)
