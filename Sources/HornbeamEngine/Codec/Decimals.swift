@@ -21,7 +21,7 @@ enum Decimals {
     /// The number and the correction of a double; nil if the number is too large.
     @inline(__always)
     private static func scaled(_ bits: UInt64, _ power: Double) -> (number: Int64, correction: Int64)? {
-        // The sum has no room for a fraction, so it rounds, as `rounded()` does by a call.
+        // The sum has no bits for a fraction, so it is rounded. This needs no call, unlike `rounded()`.
         let scaled = Double(bitPattern: bits) * power + 0x1.8p52 - 0x1.8p52
         // The comparison is false for doubles that are not finite.
         guard abs(scaled) < 0x1p51 else { return nil }

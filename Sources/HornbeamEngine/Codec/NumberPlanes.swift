@@ -36,19 +36,16 @@ extension NumberPlanes {
     ) -> NumberPlanes {
         let top = T(1) << T(T.bitWidth - 1)
         let first = unsafe source.integer(at: 0, as: T.self)
-        // Signed order is unsigned order after the top bit is flipped. Differences to the first number order signed and unsigned numbers alike.
-        var (low, high, lowStep, highStep) = (top, top, T.max, T.min)
+        // Signed order is unsigned order after the top bit is flipped. Differences to the first number order signed and unsigned numbers alike. If they
+        // exceed half of the range, the base is any of the numbers, and the planes may be more.
+        var (low, lowStep) = (top, T.max)
         var previous = first
         var offset = stride
         for _ in 1..<count {
             let value = unsafe source.integer(at: offset, as: T.self)
             offset &+= stride
-            let difference = (value &- first) ^ top
-            low = min(low, difference)
-            high = max(high, difference)
-            let step = (value &- previous) ^ top
-            lowStep = min(lowStep, step)
-            highStep = max(highStep, step)
+            low = min(low, (value &- first) ^ top)
+            lowStep = min(lowStep, (value &- previous) ^ top)
             previous = value
         }
         let base = first &+ (low ^ top)

@@ -54,7 +54,8 @@ import Testing
 
     @Test(arguments: [
         [0.0, 1, 2.5, -90, 37.01, 180, 1e15], [0.1, 0.2, 0.3], [1e-9, 5e-9], [60, 120, 180], [-0.0, 0], [.infinity, 1], [.nan, 1],
-        [Double(bitPattern: 0x7FF8_0000_0000_1234), 2], [.leastNonzeroMagnitude, 0], [1e300, 2], [0x1p52, 1], [0x1p53, 1], [.pi, 1], [1e22, 3],
+        [Double(bitPattern: 0x7FF8_0000_0000_1234), 2], [.leastNonzeroMagnitude, 0], [1e300, 2], [0x1p52, 1], [0x1p53, 1], [0x1p51, 1], [-0x1p51, 1],
+        [0x1p51 - 0.5, 1], [0.5 - 0x1p51, 1], [0x1p51 - 1, -0x1p51 + 1], [0.5, 1.5, 2.5, -0.5, -1.5], [0.05, 0.15, 0.25], [.pi, 1], [1e22, 3],
     ])
     func doublesKeepTheirBits(_ values: [Double]) throws {
         let bytes = (0..<40).flatMap { withUnsafeBytes(of: values[$0 % values.count].bitPattern.littleEndian) { Array($0) } }
