@@ -115,6 +115,13 @@ extension ManagedObjectContext {
         FreedMemory.returnToSystem(after: count - registry.count)
     }
 
+    /// Releases those of some objects that are not in use, unless the store is so small that they stay registered.
+    func releaseUnused(_ keys: [UInt64]) {
+        guard !retainsRegisteredObjects else { return }
+        registry.keepUnusedObjects(ofRows: scopes.rowCount)
+        registry.releaseUnused(keys)
+    }
+
     @usableFromInline
     func sweepIfDue() {
         guard registry.isSweepDue || registry.isSweepOfNewObjectsDue, !retainsRegisteredObjects else { return }

@@ -185,6 +185,13 @@ internal import HornbeamStore
         for place in 0..<keyCount { unsafe releaseIfUnused(keys[place]) }
     }
 
+    /// Releases those of some objects that are not in use, and forgets which objects are new. Small stores keep their objects.
+    func releaseUnused(_ keys: [UInt64]) {
+        guard unusedMax == Self.unusedMin else { return }
+        newCount = 0
+        for key in keys { releaseIfUnused(key) }
+    }
+
     private func releaseIfUnused(_ key: UInt64) {
         guard let place = place(of: Self.number(key)) else { return }
         let index = place * Self.groupSize + Self.cell(key)

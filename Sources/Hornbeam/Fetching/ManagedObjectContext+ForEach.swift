@@ -43,20 +43,39 @@ extension ManagedObjectContext {
         return try readingSnapshot().portions(of: fetch)
     }
 
-    private static var batchSize: Int { 1000 }
+    /// Fewer objects than those after which a sweep runs: they are released after the calls of the closure, while they are in the processor's cache.
+    private static var batchSize: Int { 250 }
+    /// Relationships are prefetched for more objects at a time.
+    private static var prefetchingBatchSize: Int { 1000 }
 
     private func visit<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
-        let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : Self.batchSize
+        let usual = request.relationshipKeyPathsForPrefetching.isEmpty ? Self.batchSize : Self.prefetchingBatchSize
+        let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : usual
+        var keys: [UInt64] = []
         for start in stride(from: 0, to: found.count, by: size) {
-            let objects: [Object] = try finish(found.part(start..<min(start + size, found.count)), request)
-            for object in objects { try body(attached(object, request)) }
+            keys.removeAll(keepingCapacity: true)
+            try visitBatch(found.part(start..<min(start + size, found.count)), request, &keys, body)
+            releaseUnused(keys)
         }
     }
 
-    /// The object, or a new one for its row if the closure has reset the context since the object was found.
+    /// Adds the keys of the objects to `keys`.
+    private func visitBatch<Object: ManagedObject>(
+        _ found: FoundObjects, _ request: FetchDescription, _ keys: inout [UInt64], _ body: (Object) throws -> Void
+    ) throws {
+        let objects: [Object] = try finish(found, request)
+        for object in objects {
+            keys.append(object.registryKey)
+            if isReset(object) { try body(attached(object, request)) } else { try body(object) }
+        }
+    }
+
+    /// True if the closure has reset the context since the object was found. Other detached objects have their last values, and no row.
+    @inline(__always)
+    private func isReset(_ object: ManagedObject) -> Bool { object.state.isSuperset(of: [.fault, .detached]) && !object.state.contains(.temporary) }
+
+    /// A new object for the row of an object from before a reset.
     private func attached<Object: ManagedObject>(_ object: Object, _ request: FetchDescription) throws -> Object {
-        // Other detached objects have their last values, and no row.
-        guard object.state.isSuperset(of: [.fault, .detached]), !object.state.contains(.temporary) else { return object }
-        return try typed(self.object(with: object.objectID), request)
+        try typed(self.object(with: object.objectID), request)
     }
 }

@@ -71,15 +71,35 @@ import Testing
     func holdsOneBatch(kind: StoreKind) throws {
         let stack = try stack(kind, count: Self.many)
         let context = stack.newContext()
-        for (request, most) in [(FetchRequest<Employee>(), 1000), (FetchRequest<Employee>().batches(of: 50), 50)] {
+        for (request, most) in [(FetchRequest<Employee>(), 250), (FetchRequest<Employee>().batches(of: 50), 50), (FetchRequest<Employee>().batches(of: 2000), 2000)] {
             var largest = 0
             var number = 0
             try context.forEach(request) { _ in
                 number += 1
-                if number % 997 == 0 { largest = max(largest, context.registeredObjects.count) }
+                largest = max(largest, context.registeredCount)
             }
-            #expect(number == Self.many && largest <= most && context.registeredObjects.isEmpty)
+            #expect(number == Self.many && largest == most && context.registeredCount == 0)
         }
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-5: forEach keeps objects that are in use, and few others that its closure looks up", arguments: StoreKind.own)
+    func keepsObjectsInUse(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        var kept: [Employee] = []
+        var number = 0
+        try context.forEach(FetchRequest<Employee>()) { employee in
+            number += 1
+            if number % 5_000 == 1 { kept.append(employee) }
+            if number % 5_000 == 2 { employee.salary += 1 }
+            if number % 5_000 == 3 { try context.forEach(FetchRequest<Employee>().where("salary < 10")) { #expect($0.salary < 11) } }
+            _ = try context.object(with: #require(kept.first).objectID)
+        }
+        let changed = context.updatedObjects
+        #expect(kept.count == changed.count && kept.count == (Self.many + 4_999) / 5_000)
+        #expect(context.registeredCount <= 2 * (kept.count + changed.count) + 512)
+        for employee in kept { #expect(try context.existingObject(with: employee.objectID) === employee) }
         withExtendedLifetime(stack) {}
     }
 

@@ -23,7 +23,7 @@ package final class ScanPortions {
 
     private static let leavesMax = 32
     /// The portions that the thread scans before the caller takes them.
-    private static let scannedMax = 2
+    private static let scannedMax = 4
 
     private let snapshot: StoreSnapshot
     private let plan: FetchPlan
