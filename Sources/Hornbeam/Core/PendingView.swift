@@ -1,4 +1,5 @@
 internal import HornbeamModel
+internal import HornbeamStore
 
 /// The objects of an entity whose pending changes can affect the result of one kind of request. A fetch tests them in memory.
 ///
@@ -11,51 +12,20 @@ final class PendingView {
     let reads: PropertySet?
     /// The context's `edits` when the changes of its current event were last entered.
     var recordedEdits: UInt64?
-    /// Keyed by registry key.
-    private var objects: [UInt64: ManagedObject] = [:]
+    /// The view forgets removed objects when they outnumber the others by this many.
+    private static let removedMax = 1_000
+    /// Numbers the registry keys of the objects.
+    private var numbers = NumberedPairs()
+    /// The objects by number; nil for those that were removed.
+    private var objects: [ManagedObject?] = []
+    private(set) var count = 0
     /// The keys of the objects that exist in the store or the parent, which may find them too.
     private(set) var alteredKeys: Set<UInt64> = []
     /// An index is made at the first request by its property.
-    private var indexes: [ValueIndex] = []
-
-    /// The keys of objects by the value of a property, as of the last update of each object.
-    private final class ValueIndex {
-        /// The index of the property.
-        let property: Int
-        /// One object for each value. Most values of a request for equality have no other.
-        private var first: [PropertyValue: UInt64] = [:]
-        /// The other objects.
-        private var others: [PropertyValue: Set<UInt64>] = [:]
-        private var values: [UInt64: PropertyValue] = [:]
-
-        init(of property: Int) { self.property = property }
-
-        func forEachKey(of value: PropertyValue, _ body: (UInt64) -> Void) {
-            guard let key = first[value] else { return }
-            body(key)
-            guard !others.isEmpty, let more = others[value] else { return }
-            for key in more { body(key) }
-        }
-
-        /// - Parameter value: Nil to remove the object from the index.
-        func updateIndex(_ key: UInt64, _ value: PropertyValue?) {
-            let old = values[key]
-            guard old != value else { return }
-            if let old { remove(key, old) }
-            values[key] = value
-            guard let value else { return }
-            if first[value] == nil { first[value] = key } else { others[value, default: []].insert(key) }
-        }
-
-        private func remove(_ key: UInt64, _ value: PropertyValue) {
-            if first[value] == key {
-                first[value] = others[value]?.popFirst()
-            } else {
-                others[value]?.remove(key)
-            }
-            if others[value]?.isEmpty == true { others[value] = nil }
-        }
-    }
+    private var indexes: [PendingValueIndex] = []
+    /// The number of calls that are reading values. Reading a value may call a hook that changes other objects, and so this view. Meanwhile objects keep
+    /// their numbers, and indexes their places.
+    private var readersOfValues = 0
 
     init(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) {
         self.entity = entity
@@ -63,32 +33,57 @@ final class PendingView {
         self.reads = reads
     }
 
-    var isEmpty: Bool { objects.isEmpty }
-    var count: Int { objects.count }
+    var isEmpty: Bool { count == 0 }
 
     /// All objects, by their keys.
-    var all: [ManagedObject] { objects.values.sorted { $0.registryKey < $1.registryKey } }
+    var all: [ManagedObject] { objects.compactMap { $0 }.sorted { $0.registryKey < $1.registryKey } }
 
-    var inserted: [ManagedObject] { objects.values.filter(\.isInserted) }
+    var inserted: [ManagedObject] { objects.compactMap { $0 }.filter(\.isInserted) }
 
     /// True if one of the objects that the store may find satisfies a condition.
     func containsAltered(where isWanted: (ManagedObject) -> Bool) -> Bool {
-        alteredKeys.contains { key in objects[key].map(isWanted) ?? false }
+        alteredKeys.contains { key in numbers.known(key).flatMap { objects[$0] }.map(isWanted) ?? false }
     }
 
     /// Records that an object may have changed.
     func note(_ object: ManagedObject) {
         guard object.scope.entity == entity || (includesSubentities && object.scope.entity.isKind(of: entity)) else { return }
         let key = object.registryKey
-        guard isRelevant(object) else {
-            objects[key] = nil
-            alteredKeys.remove(key)
-            for index in indexes { index.updateIndex(key, nil) }
-            return
+        guard isRelevant(object) else { return remove(key) }
+        let (number, isNew) = numbers.number(key)
+        if isNew { objects.append(nil) }
+        if objects[number] == nil { count += 1 }
+        objects[number] = object
+        if !object.isInserted { alteredKeys.insert(key) } else if !alteredKeys.isEmpty { alteredKeys.remove(key) }
+        readingValues {
+            for place in indexes.indices {
+                let value = value(of: object, indexes[place].property)
+                indexes[place].update(number, value)
+            }
         }
-        objects[key] = object
-        if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
-        for index in indexes { update(index, object) }
+        if readersOfValues == 0, indexes.contains(where: \.hasManyFormerTexts) { indexes.removeAll(where: \.hasManyFormerTexts) }
+    }
+
+    private func readingValues(_ body: () -> Void) {
+        readersOfValues += 1
+        body()
+        readersOfValues -= 1
+    }
+
+    private func remove(_ key: UInt64) {
+        guard let number = numbers.known(key), objects[number] != nil else { return }
+        objects[number] = nil
+        count -= 1
+        alteredKeys.remove(key)
+        for place in indexes.indices { indexes[place].remove(number) }
+        if readersOfValues == 0, objects.count > 2 * count + Self.removedMax { renumber() }
+    }
+
+    /// Forgets the numbers of removed objects, and the indexes.
+    private func renumber() {
+        let kept = objects.compactMap { $0 }
+        (numbers, objects, count, alteredKeys, indexes) = (NumberedPairs(), [], 0, [], [])
+        for object in kept { note(object) }
     }
 
     private func isRelevant(_ object: ManagedObject) -> Bool {
@@ -103,28 +98,40 @@ final class PendingView {
 
     /// The objects whose attribute or to-one relationship may have one of these values.
     func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
-        let index = index(of: property.index)
         if values.count == 1 {
             var found: [ManagedObject] = []
-            index.forEachKey(of: values[0]) { key in if let object = objects[key] { found.append(object) } }
+            forEachObject(of: property, having: values[0]) { found.append($0) }
             return found
         }
-        var keys: Set<UInt64> = []
-        for value in values { index.forEachKey(of: value) { keys.insert($0) } }
-        return keys.compactMap { objects[$0] }
+        let place = place(ofIndexOf: property.index)
+        var found: Set<Int> = []
+        for value in values { indexes[place].holders(of: value)?.forEach { found.insert($0) } }
+        return found.compactMap { objects[$0] }
     }
 
-    private func index(of property: Int) -> ValueIndex {
-        if let known = indexes.first(where: { $0.property == property }) { return known }
-        let made = ValueIndex(of: property)
-        for object in objects.values { update(made, object) }
-        indexes.append(made)
-        return made
+    /// Calls a closure with each object whose attribute or to-one relationship may have a value.
+    func forEachObject(of property: PropertyDescription, having value: PropertyValue, _ body: (ManagedObject) -> Void) {
+        let holders = indexes[place(ofIndexOf: property.index)].holders(of: value)
+        readingValues { holders?.forEach { if let object = objects[$0] { body(object) } } }
     }
 
-    private func update(_ index: ValueIndex, _ object: ManagedObject) {
-        let value = object.isDeleted ? .null : object.currentValue(of: object.scope.properties[index.property])
-        index.updateIndex(object.registryKey, value.isNull ? nil : value)
+    private func place(ofIndexOf property: Int) -> Int {
+        if let known = indexes.firstIndex(where: { $0.property == property }) { return known }
+        // A hook may change objects meanwhile; `note` enters their values.
+        indexes.append(PendingValueIndex(of: property))
+        let place = indexes.count - 1
+        readingValues {
+            for number in objects.indices {
+                guard let object = objects[number] else { continue }
+                let value = value(of: object, property)
+                indexes[place].update(number, value)
+            }
+        }
+        return place
+    }
+
+    private func value(of object: ManagedObject, _ property: Int) -> PropertyValue {
+        object.isDeleted ? .null : object.currentValue(of: object.scope.properties[property])
     }
 }
 

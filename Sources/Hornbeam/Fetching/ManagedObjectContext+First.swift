@@ -104,12 +104,15 @@ extension ManagedObjectContext {
         of text: String, _ lookUp: UniqueLookup, _ route: UniqueRoute, _ view: PendingView
     ) throws -> ManagedObject? {
         let property = route.property
-        let pending = view.objects(of: property, havingAnyOf: [.string(text)]).filter { object in
-            guard !object.isDeleted, case .string(let own) = object.currentValue(of: property) else { return false }
-            return own.utf8.elementsEqual(text.utf8)
+        var first: ManagedObject?
+        view.forEachObject(of: property, having: .string(text)) { object in
+            guard !object.isDeleted, case .string(let own) = object.currentValue(of: property), compareUTF8(own, text) == .same else { return }
+            if let known = first, known.registryKey < object.registryKey { return }
+            first = object
         }
-        let stored = try storedObject(of: text, lookUp, route).flatMap { view.alteredKeys.contains($0.registryKey) ? nil : $0 }
-        return (pending + (stored.map { [$0] } ?? [])).min { $0.registryKey < $1.registryKey }
+        guard let stored = try storedObject(of: text, lookUp, route), !view.alteredKeys.contains(stored.registryKey) else { return first }
+        guard let first, first.registryKey < stored.registryKey else { return stored }
+        return first
     }
 
     /// Creates the object that the cache predicts while its cells are being loaded into the processor's cache, then compares its text. If the

@@ -175,6 +175,82 @@ import Testing
         }
     }
 
+    @Test("FET-10: look-ups by value follow thousands of objects that are made, changed, deleted and saved", arguments: StoreKind.own)
+    func manyValues(kind: StoreKind) throws {
+        let stack = try Self.stack(kind)
+        let context = stack.newContext()
+        func found(_ code: String) throws -> Person? { try context.first(Person.self, where: Person.code, equals: code) }
+        func expectHeld(_ people: [Person]) throws {
+            for person in people where try found(person[Person.code]) !== person { Issue.record("\(person[Person.code]) is not found.") }
+        }
+        var kept: [Person] = []
+        for round in 0 ..< 3 {
+            #expect(try found("none") == nil)
+            let people = (0 ..< 1_500).map { number in
+                let person = Person(context: context)
+                person[Person.code] = "r\(round) \(number)"
+                person[Person.rank] = number % 3
+                return person
+            }
+            try expectHeld(people + kept)
+            for person in people.prefix(700) { person[Person.code] += " moved" }
+            #expect(try found("r\(round) 699") == nil && found("r\(round) 700") === people[700])
+            for person in people.prefix(100) { context.delete(person) }
+            #expect(try found("r\(round) 99 moved") == nil)
+            kept += people.dropFirst(100)
+            try expectHeld(kept)
+            #expect(try context.fetch(FetchRequest<Person>(predicate: Person.rank == 1)).count == kept.count { $0[Person.rank] == 1 })
+            try context.save()
+            people[800][Person.code] = "r\(round) changed"
+            #expect(try found("r\(round) 800") == nil)
+            try expectHeld(kept)
+        }
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-10: look-ups by value follow most of thousands of new objects being deleted", arguments: StoreKind.own)
+    func manyRemovedValues(kind: StoreKind) throws {
+        let stack = try Self.stack(kind)
+        let context = stack.newContext()
+        // Other changes, so that the context keeps its record of the changed objects.
+        for _ in 0 ..< 3_000 { _ = Team(context: context) }
+        let people = (0 ..< 2_500).map { number in
+            let person = Person(context: context)
+            person[Person.code] = "c\(number)"
+            return person
+        }
+        func found(_ code: String) throws -> Person? { try context.first(Person.self, where: Person.code, equals: code) }
+        #expect(try found("c2400") === people[2400])
+        for number in 0 ..< 2_400 {
+            context.delete(people[number])
+            if number % 100 == 0 {
+                #expect(try found("c\(number)") == nil && found("c\(number + 1)") === people[number + 1] && found("c2499") === people[2499])
+            }
+        }
+        for number in 2_400 ..< 2_500 {
+            #expect(try found("c\(number)") === people[number])
+            people[number][Person.code] = "d\(number)"
+            #expect(try found("c\(number)") == nil && found("d\(number)") === people[number])
+        }
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-10: look-ups follow an object whose value changes thousands of times", arguments: StoreKind.own)
+    func manyFormerValues(kind: StoreKind) throws {
+        let stack = try Self.stack(kind)
+        let context = stack.newContext()
+        let person = Person(context: context)
+        let other = Person(context: context)
+        other[Person.code] = "other"
+        for number in 0 ..< 3_000 {
+            person[Person.code] = "c\(number)"
+            #expect(try context.first(Person.self, where: Person.code, equals: "c\(number)") === person)
+            if number > 0 { #expect(try context.first(Person.self, where: Person.code, equals: "c\(number - 1)") == nil) }
+        }
+        #expect(try context.first(Person.self, where: Person.code, equals: "other") === other)
+        withExtendedLifetime(stack) {}
+    }
+
     // MARK: Costs
 
     /// The time of a lookup with `count` changed objects, the least of three measurements.

@@ -1,9 +1,10 @@
 internal import Foundation
 
-// Hash tables that number values in the order of their first occurrence, for groups and distinct values. A search copies and counts nothing.
+// Hash tables that number values in the order of their first occurrence: for groups, distinct values and changed objects. A search copies and counts
+// nothing.
 
 /// Numbers pairs of numbers.
-struct NumberedPairs {
+package struct NumberedPairs {
     private struct Pair: Equatable {
         let first: UInt64
         let second: UInt64
@@ -13,18 +14,37 @@ struct NumberedPairs {
     private var pairs: [Pair] = []
     private var table = NumberTable()
 
+    package init() {}
+
     /// The number of a pair, and whether it is new.
-    mutating func number(_ first: UInt64, _ second: UInt64 = 0, tag: UInt8 = 0) -> (number: Int, isNew: Bool) {
+    package mutating func number(_ first: UInt64, _ second: UInt64 = 0, tag: UInt8 = 0) -> (number: Int, isNew: Bool) {
         let pair = Pair(first: first, second: second, tag: tag)
-        let hash = table.hash(table.hash(first) ^ second &+ UInt64(tag))
-        var place = table.firstPlace(hash)
-        while let known = table[place] {
-            if pairs[known] == pair { return (known, false) }
-            place = table.place(after: place)
-        }
+        let hash = hash(pair)
+        let (known, place) = find(pair, hash)
+        if let known { return (known, false) }
         pairs.append(pair)
         table.add(pairs.count - 1, hash, at: place)
         return (pairs.count - 1, true)
+    }
+
+    /// The number of a pair; nil if it has none.
+    package func known(_ first: UInt64, _ second: UInt64 = 0, tag: UInt8 = 0) -> Int? {
+        let pair = Pair(first: first, second: second, tag: tag)
+        return find(pair, hash(pair)).known
+    }
+
+    @inline(__always)
+    private func hash(_ pair: Pair) -> UInt64 { table.hash(table.hash(pair.first) ^ pair.second &+ UInt64(pair.tag)) }
+
+    /// The number of a pair, or the place for a new one.
+    @inline(__always)
+    private func find(_ pair: Pair, _ hash: UInt64) -> (known: Int?, place: Int) {
+        var place = table.firstPlace(hash)
+        while let known = table[place] {
+            if pairs[known] == pair { return (known, place) }
+            place = table.place(after: place)
+        }
+        return (nil, place)
     }
 }
 
@@ -36,24 +56,37 @@ extension UnsafeRawBufferPointer {
 }
 
 /// Numbers texts by their bytes.
-struct NumberedTexts {
+package struct NumberedTexts {
     private var bytes: [UInt8] = []
     /// The end of each text in `bytes`.
     private var ends: [Int] = []
     private var table = NumberTable()
 
+    package init() {}
+
     /// The number of a text, and whether it is new.
-    mutating func number(_ text: UnsafeRawBufferPointer) -> (number: Int, isNew: Bool) {
+    package mutating func number(_ text: UnsafeRawBufferPointer) -> (number: Int, isNew: Bool) {
         let hash = unsafe hash(text)
-        var place = table.firstPlace(hash)
-        while let known = table[place] {
-            if table.hasHash(hash, at: place), unsafe isText(known, text) { return (known, false) }
-            place = table.place(after: place)
-        }
+        let (known, place) = unsafe find(text, hash)
+        if let known { return (known, false) }
         unsafe bytes.append(contentsOf: text)
         ends.append(bytes.count)
         table.add(ends.count - 1, hash, at: place)
         return (ends.count - 1, true)
+    }
+
+    /// The number of a text; nil if it has none.
+    package func known(_ text: UnsafeRawBufferPointer) -> Int? { unsafe find(text, hash(text)).known }
+
+    /// The number of a text, or the place for a new one.
+    @inline(__always)
+    private func find(_ text: UnsafeRawBufferPointer, _ hash: UInt64) -> (known: Int?, place: Int) {
+        var place = table.firstPlace(hash)
+        while let known = table[place] {
+            if table.hasHash(hash, at: place), unsafe isText(known, text) { return (known, place) }
+            place = table.place(after: place)
+        }
+        return (nil, place)
     }
 
     private func isText(_ number: Int, _ text: UnsafeRawBufferPointer) -> Bool {
@@ -109,7 +142,7 @@ private struct NumberTable {
 
     /// Adds the next number at a place that a search has found empty.
     mutating func add(_ number: Int, _ hash: UInt64, at place: Int) {
-        precondition(number < Int(UInt32.max), "A fetch has fewer different values.")
+        precondition(number < Int(UInt32.max), "There are fewer than 2³² different values.")
         places[place] = hash & ~0xFFFF_FFFF | UInt64(number + 1)
         lows.append(UInt32(truncatingIfNeeded: hash))
         if number * 2 >= places.count { grow() }
