@@ -235,6 +235,68 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
+    /// An entity whose hook the test sets. Its objects are faults while only their members change, so that a fetch fires them.
+    final class Box: ManagedObject {
+        static let name = Attribute<String>("name", indexed: true)
+        static let tag = Attribute<String>("tag", indexed: true)
+        static let parts = ToMany<Part>("parts", inverse: "box")
+        var whenFired: (() throws -> Void)?
+
+        override func awakeFromFetch() {
+            let body = whenFired
+            whenFired = nil
+            do { try body?() } catch { Issue.record(error) }
+        }
+    }
+
+    final class Part: ManagedObject {
+        static let box = ToOne<Box>("box", inverse: "parts")
+    }
+
+    @Test("FET-10, OBJ-2: a hook that deletes objects and fetches, while a fetch reads its values, changes no other result", arguments: StoreKind.own)
+    func hooksThatFetch(kind: StoreKind) throws {
+        let stack = try Stack(kind, ManagedObjectModel {
+            Entity("Box") { Box.name; Box.tag; Box.parts }
+            Entity("Part") { Part.box }
+        }, [Box.self, Part.self])
+        let maker = stack.newContext()
+        for number in 0 ..< 20 {
+            let box = Box(context: maker)
+            (box[Box.name], box[Box.tag]) = ("b\(number)", "old")
+        }
+        try maker.save()
+        let context = stack.newContext()
+        let ids = try context.fetchIDs(FetchRequest<Box>())
+        // New objects that the hook deletes, and other changes, so that the context keeps its record of them.
+        for _ in 0 ..< 2_000 { _ = Part(context: context) }
+        let removed = (0 ..< 1_500).map { number in
+            let box = Box(context: context)
+            (box[Box.name], box[Box.tag]) = ("new \(number)", "new")
+            return box
+        }
+        let boxes = try ids.map { id in
+            let box = try #require(context.object(with: id) as? Box)
+            Part(context: context)[Part.box] = box
+            return box
+        }
+        for box in boxes { #expect(box.isFault && box.isUpdated) }
+        var calls = 0
+        boxes[3].whenFired = {
+            calls += 1
+            for box in removed { context.delete(box) }
+            let new = try FetchRequest<Box>().where("tag == 'new' AND parts.@count == 0")
+            #expect(try context.count(new) == 0)
+        }
+        for number in 0 ..< 20 {
+            let request = try FetchRequest<Box>().where("name == 'b\(number)' AND parts.@count == 1")
+            #expect(try context.fetch(request) == [boxes[number]])
+        }
+        let old = try FetchRequest<Box>().where("tag == 'old' AND parts.@count == 1")
+        #expect(try context.count(old) == 20)
+        #expect(calls == 1)
+        withExtendedLifetime(stack) {}
+    }
+
     @Test("FET-10: look-ups follow an object whose value changes thousands of times", arguments: StoreKind.own)
     func manyFormerValues(kind: StoreKind) throws {
         let stack = try Self.stack(kind)
