@@ -46,7 +46,7 @@ struct PendingValueIndex {
 
     init(of property: Int) { self.property = property }
 
-    /// True if texts outnumber objects twice.
+    /// True if there are more than twice as many texts as objects, and some more.
     var hasManyFormerTexts: Bool { holdersOfTexts.count > 2 * values.count + Self.formerTextsMax }
 
     /// The objects with a value; nil if there are none.

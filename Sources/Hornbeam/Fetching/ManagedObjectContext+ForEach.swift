@@ -9,8 +9,8 @@ extension ManagedObjectContext {
     ///     }
     ///
     /// The objects are those that `fetch` returns. They are created in batches, of the request's batch size if it has one, and released after the calls for
-    /// the batch, unless the closure retains them. Without a sort order, a limit and unsaved changes, a request that no index serves reads each page of the
-    /// store once, and the memory in use does not depend on the number of results.
+    /// the batch, unless the closure retains them or the stores have few rows. Without a sort order, a limit and unsaved changes, a request that no index
+    /// serves reads each page of the store once, and the memory in use does not depend on the number of results.
     ///
     /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has changed or deleted. If it
     /// has saved a deletion, the values of the object may be zeros. It may reset the context: it then gets new objects for the remaining results.

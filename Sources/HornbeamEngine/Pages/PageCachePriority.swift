@@ -12,6 +12,7 @@ struct PageCachePriority: ~Copyable {
     static let deviceReadMin: UInt64 = 20_000
     /// The number of leaves of tables that are removed for each leaf of an index.
     static let removedForEach = 8
+    /// The number of leaves of tables that are removed after the last leaf of an index, at most.
     static let removalsMax = 4096
 
     /// The number of leaves of tables that will be removed. Threads may lose changes of each other.
