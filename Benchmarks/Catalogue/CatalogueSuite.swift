@@ -18,6 +18,8 @@ struct CatalogueSuite {
         Row(id: "K5o", title: "… what requests, plans and contexts add to them", unit: "µs", goal: .atMost(1.5)),
         Row(id: "K6", title: "first 100 names from “libs” on, by name", unit: "µs", goal: .atMost(0.8, .sqlite)),
         Row(id: "K6s", title: "… from a format string, or a new statement", unit: "µs", goal: .atMost(0.8, .sqlite)),
+        Row(id: "K7", title: "total size and number of the packages of a name", unit: "ns", goal: .atMost(0.8, .sqlite)),
+        Row(id: "K7c", title: "sizes of the packages of a name as a column", unit: "ns", goal: .atMost(0.8, .sqlite)),
     ] + ComputedColumns.allCases.map { Row(id: $0.rawValue, title: $0.title, unit: "ms", goal: .atMost(1, .sqlite)) }
 
     func run(into results: inout Results) throws {
@@ -69,6 +71,8 @@ struct CatalogueSuite {
         let page = Look(perRow: 1e6 / Double(Self.pages))
         for (who, store) in stores { try page.each(who, "K6", &results) { try store.firstNames(Self.pages, prepared: true) } }
         for (who, store) in stores { try page.each(who, "K6s", &results) { try store.firstNames(Self.pages, prepared: false) } }
+        for (who, store) in stores { try name.each(who, "K7", &results) { try store.totals(of: names) } }
+        for (who, store) in stores { try name.each(who, "K7c", &results) { try store.sizeColumns(of: names) } }
         for columns in ComputedColumns.allCases {
             for (who, store) in stores { try name.whole(who, columns.rawValue, &results) { try store.sum(of: columns) } }
         }
@@ -95,6 +99,7 @@ struct CatalogueSuite {
             let (seconds, count) = try processorTimed {
                 switch row.prefix(2) {
                 case "K2": try (store.sizes(of: names, prepared: prepared), names.count).1
+                case "K7": try (row == "K7" ? store.totals(of: names) : store.sizeColumns(of: names), names.count).1
                 case "K5": try (store.dependencies(on: Array(names.prefix(1000)), prepared: prepared), 1000).1
                 case let id where id.hasPrefix("C"):
                     if let columns = ComputedColumns(rawValue: String(id)) { try (store.sum(of: columns), 1).1 } else { 1 }
@@ -124,6 +129,10 @@ protocol CatalogueContestant: AnyObject {
     func dependencies(on names: [String], prepared: Bool) throws -> UInt64
     /// The sum of the lengths of the names on one page, fetched a number of times.
     func firstNames(_ times: Int, prepared: Bool) throws -> UInt64
+    /// For each name the sum of the sizes of its packages times their number, all added.
+    func totals(of names: [String]) throws -> UInt64
+    /// The sum of the sizes of the packages of these names, read without objects.
+    func sizeColumns(of names: [String]) throws -> UInt64
     /// A client of the store for one thread. The n-th package has number n.
     func client() throws -> any DayClient
     /// The sum of the computed numbers in all results.

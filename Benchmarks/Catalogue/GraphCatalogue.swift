@@ -103,6 +103,28 @@ final class GraphCatalogue: CatalogueContestant {
         return sum
     }
 
+    func totals(of names: [String]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        var request = FetchRequest<Package>().selecting(.sum(of: "installedSize", as: "size"), .count(as: "count"))
+        for name in names {
+            request.untyped.predicate = Package.name == name
+            for case (.int(let size)?, .int(let count)?) in try context.fetch(request).map({ ($0["size"], $0["count"]) }) {
+                sum &+= UInt64(size) &* UInt64(count)
+            }
+        }
+        return sum
+    }
+
+    func sizeColumns(of names: [String]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        var request = FetchRequest<Package>().selecting("installedSize")
+        for name in names {
+            request.untyped.predicate = Package.name == name
+            for row in try context.fetch(request) { if case .int(let size)? = row["installedSize"] { sum &+= UInt64(size) } }
+        }
+        return sum
+    }
+
     func client() throws -> any DayClient { GraphDay(container, ids) }
 
     func close() throws { try container.close() }

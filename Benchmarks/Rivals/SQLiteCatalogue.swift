@@ -63,6 +63,12 @@ final class SQLiteCatalogue: CatalogueContestant {
         try sum("SELECT size FROM package WHERE name = ?", names, prepared: prepared)
     }
 
+    func totals(of names: [String]) throws -> UInt64 {
+        try sum("SELECT sum(size) * count(*) FROM package WHERE name = ?", names, prepared: true)
+    }
+
+    func sizeColumns(of names: [String]) throws -> UInt64 { try sizes(of: names, prepared: true) }
+
     func countLibraries() throws -> UInt64 {
         // CONTAINS is case-sensitive; LIKE in SQLite is not.
         try sum("SELECT count(*) FROM package WHERE size > 1000 AND instr(summary, 'library') > 0", nil)

@@ -5,7 +5,7 @@ internal import HornbeamStore
 ///
 /// Objects are numbered by the view. Texts are numbered by their bytes, as `PropertyValue` compares them. A text keeps its number when no object
 /// has it any more; the view discards an index with many such texts.
-struct PendingValueIndex {
+final class PendingValueIndex {
     /// The index of the property.
     let property: Int
     private var texts = NumberedTexts()
@@ -56,7 +56,7 @@ struct PendingValueIndex {
     }
 
     /// Records the value of an object.
-    mutating func update(_ object: Int, _ value: PropertyValue) {
+    func update(_ object: Int, _ value: PropertyValue) {
         while values.count <= object { values.append(.none) }
         let new = numbered(value)
         guard values[object] != new else { return }
@@ -70,7 +70,7 @@ struct PendingValueIndex {
     }
 
     /// Removes an object.
-    mutating func remove(_ object: Int) {
+    func remove(_ object: Int) {
         guard object < values.count else { return }
         switch values[object] {
         case .none: return
@@ -82,7 +82,7 @@ struct PendingValueIndex {
         values[object] = .none
     }
 
-    private mutating func numbered(_ value: PropertyValue) -> Value {
+    private func numbered(_ value: PropertyValue) -> Value {
         guard case .string(var text) = value else { return value.isNull ? .none : .other(value) }
         let (number, isNew) = text.withUTF8 { unsafe texts.number(UnsafeRawBufferPointer($0)) }
         if isNew { holdersOfTexts.append(Holders()) }

@@ -24,7 +24,7 @@ final class PendingView {
     /// An index is made at the first request by its property.
     private var indexes: [PendingValueIndex] = []
     /// The number of calls that are reading values. Reading a value may call a hook that changes other objects, and so this view. Meanwhile objects keep
-    /// their numbers, and indexes their places.
+    /// their numbers, and the view its indexes.
     private var readersOfValues = 0
 
     init(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) {
@@ -56,12 +56,9 @@ final class PendingView {
         objects[number] = object
         if !object.isInserted { alteredKeys.insert(key) } else if !alteredKeys.isEmpty { alteredKeys.remove(key) }
         readingValues {
-            for place in indexes.indices {
-                let value = value(of: object, indexes[place].property)
-                indexes[place].update(number, value)
-            }
+            for index in indexes { index.update(number, value(of: object, index.property)) }
         }
-        if readersOfValues == 0, indexes.contains(where: \.hasManyFormerTexts) { indexes.removeAll(where: \.hasManyFormerTexts) }
+        if readersOfValues == 0, indexes.contains(where: { $0.hasManyFormerTexts }) { indexes.removeAll { $0.hasManyFormerTexts } }
     }
 
     private func readingValues(_ body: () -> Void) {
@@ -75,7 +72,7 @@ final class PendingView {
         objects[number] = nil
         count -= 1
         alteredKeys.remove(key)
-        for place in indexes.indices { indexes[place].remove(number) }
+        for index in indexes { index.remove(number) }
         if readersOfValues == 0, objects.count > 2 * count + Self.removedMax { renumber() }
     }
 
@@ -103,31 +100,30 @@ final class PendingView {
             forEachObject(of: property, having: values[0]) { found.append($0) }
             return found
         }
-        let place = place(ofIndexOf: property.index)
+        let index = index(of: property.index)
         var found: Set<Int> = []
-        for value in values { indexes[place].holders(of: value)?.forEach { found.insert($0) } }
+        for value in values { index.holders(of: value)?.forEach { found.insert($0) } }
         return found.compactMap { objects[$0] }
     }
 
     /// Calls a closure with each object whose attribute or to-one relationship may have a value.
     func forEachObject(of property: PropertyDescription, having value: PropertyValue, _ body: (ManagedObject) -> Void) {
-        let holders = indexes[place(ofIndexOf: property.index)].holders(of: value)
+        let holders = index(of: property.index).holders(of: value)
         readingValues { holders?.forEach { if let object = objects[$0] { body(object) } } }
     }
 
-    private func place(ofIndexOf property: Int) -> Int {
-        if let known = indexes.firstIndex(where: { $0.property == property }) { return known }
+    private func index(of property: Int) -> PendingValueIndex {
+        for index in indexes where index.property == property { return index }
         // A hook may change objects meanwhile; `note` enters their values.
-        indexes.append(PendingValueIndex(of: property))
-        let place = indexes.count - 1
+        let index = PendingValueIndex(of: property)
+        indexes.append(index)
         readingValues {
             for number in objects.indices {
                 guard let object = objects[number] else { continue }
-                let value = value(of: object, property)
-                indexes[place].update(number, value)
+                index.update(number, value(of: object, property))
             }
         }
-        return place
+        return index
     }
 
     private func value(of object: ManagedObject, _ property: Int) -> PropertyValue {

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         _ request: FetchDescription
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
-        let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+        let program = try fetch.dictionaryProgram()
         if let store = stack.queryingStore(for: fetch.request), !program.isGrouped, parent == nil, case .storeOnly = try pendingPlan(for: fetch),
             case .found(let rows) = try store.answerDictionaries(fetch, program)
         {
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
     /// The rows of a request for groups, in the snapshot of the last fetch.
     func groupRows(_ request: FetchDescription) throws -> [[PropertyValue]] {
         let fetch = try validated(request)
-        let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+        let program = try fetch.dictionaryProgram()
         return try reportingOnce(fetch.request, program) { try groups(fetch, program, excluding: [], adding: []) }
     }
 

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
         var description = request.untyped
         if Object.self == [String: PropertyValue].self { description.resultType = .dictionaries }
         let fetch = try prepared(description)
-        let program = fetch.request.resultType == .dictionaries ? try DictionaryProgram(fetch.request, for: fetch.entity) : nil
+        let program = fetch.request.resultType == .dictionaries ? try fetch.dictionaryProgram() : nil
         try loadBesideOthers(fetch)
         let plan = try stack.queryingStore?.explainQuery(fetch, program) ?? readingSnapshot().explain(fetch)
         switch try pendingPlan(for: fetch) {

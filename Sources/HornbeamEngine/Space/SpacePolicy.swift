@@ -1,6 +1,6 @@
 // Decides when checkpoints and cleaning are due, and which page files the cleaner empties.
 //
-// Invariant: page files and log occupy at most 1.7 times the live bytes, plus four page files and some log segments, plus the bytes that
+// Invariant: page files and log occupy at most 1.7 times the live bytes, plus six page files and some log segments, plus the bytes that
 // only readers and pinned snapshots need. The parts of this bound:
 // - Between checkpoints, the dead bytes are at most `deadPercentMax` of the live bytes.
 // - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, because it writes new pages before old ones are freed.
@@ -34,8 +34,10 @@ struct SpacePolicy: Sendable {
     /// pages again otherwise, and the cleaner would move the rest.
     private static let replacedFilesMax = 4
     private static let freedPercentMax = 10
-    // Bounds for the bytes of log between two checkpoints. The lower one avoids frequent checkpoints of small stores. The upper one limits the
-    // time of replay.
+    // Bounds for the bytes of log between two checkpoints. The lower ones avoid frequent checkpoints of small stores, which write most of their
+    // pages: the length of two page files, which is kept until the second checkpoint after it, and a length for stores with tiny files. The upper
+    // one limits the time of replay.
+    private static let loggedFilesMin = 2
     private static let loggedMin = 1 << 20
     private static let loggedMax = 256 << 20
     /// A file with a smaller percentage of dead bytes is not cleaned.
@@ -76,7 +78,7 @@ struct SpacePolicy: Sendable {
 
     private func loggedBytesMax(besides replaced: Int, live: Int) -> Int {
         let share = live / 100 * SpacePolicy.replacedPercentMax - replaced
-        return min(max(share / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
+        return min(max(share / 3, SpacePolicy.loggedFilesMin * fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
     /// True if a second checkpoint should follow at once. It writes no pages, but releases the `kept` bytes that the first one freed.

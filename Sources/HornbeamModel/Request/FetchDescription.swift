@@ -85,8 +85,13 @@ extension FetchDescription {
         set { change { $0.stores = newValue } }
     }
 
-    /// True when these rarely used settings have their defaults.
-    var isPlain: Bool { rare == nil }
+    /// False for a request with a setting that few requests have and whose requests are validated each time.
+    var mayHaveShape: Bool {
+        guard let values = rare?.values else { return true }
+        return values.having == nil && values.stores == nil && values.prefetching.isEmpty
+    }
+
+    func hasRareSettings(of other: FetchDescription) -> Bool { rare == other.rare }
 
     private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
         var values = rare?.values ?? RareSettings.Values()

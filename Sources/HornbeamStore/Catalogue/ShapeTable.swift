@@ -1,35 +1,32 @@
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Objects that are kept for request shapes: the plans of an open store. The oldest of two objects with the same slot is removed.
+/// Objects that are kept for request shapes: the plans of an open store. Those of the oldest shapes are removed when there are many.
 final class ShapeTable: Sendable {
-    private static let slotCount = 512
+    /// Each shape can have an object for fetches and one for counts.
+    static let countMax = 2 * RequestShapes.countMax
+
+    private struct Key: Hashable {
+        let shape: ObjectIdentifier
+        let isCounting: Bool
+    }
 
     private struct Entry {
         /// Retained, so that no other shape gets its address.
         let shape: RequestShape
-        let isCounting: Bool
         let object: any AnyObject & Sendable
     }
 
-    private let slots = Guarded<[Entry?]>([Entry?](repeating: nil, count: ShapeTable.slotCount))
+    private let entries = Guarded(BoundedDictionary<Key, Entry>(countMax: ShapeTable.countMax))
 
     /// The object that was kept for counts or fetches of a shape; nil if there is none.
     func object(for shape: RequestShape, isCounting: Bool) -> (any AnyObject & Sendable)? {
-        let slot = Self.slot(shape, isCounting)
-        return slots.withLock { slots in
-            guard let entry = slots[slot], entry.shape === shape, entry.isCounting == isCounting else { return nil }
-            return entry.object
-        }
+        let key = Key(shape: ObjectIdentifier(shape), isCounting: isCounting)
+        return entries.withLock { $0.value(for: key)?.object }
     }
 
     func keep(_ object: any AnyObject & Sendable, for shape: RequestShape, isCounting: Bool) {
-        let slot = Self.slot(shape, isCounting)
-        slots.withLock { $0[slot] = Entry(shape: shape, isCounting: isCounting, object: object) }
-    }
-
-    private static func slot(_ shape: RequestShape, _ isCounting: Bool) -> Int {
-        let address = UInt(bitPattern: ObjectIdentifier(shape)) >> 4
-        return Int((address &* 2 &+ (isCounting ? 1 : 0)) % UInt(slotCount))
+        let key = Key(shape: ObjectIdentifier(shape), isCounting: isCounting)
+        entries.withLock { $0.set(Entry(shape: shape, object: object), for: key) }
     }
 }

@@ -146,13 +146,26 @@ struct KeptPlanTests {
     }
 
     /// The request in a form that has no shape, so that it is planned each time.
-    private func planned(_ request: FetchRequest<ManagedObject>) -> FetchRequest<ManagedObject> {
+    private func planned<Result>(_ request: FetchRequest<Result>) -> FetchRequest<Result> {
         var other = request
         other.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))
         return other
     }
 
-    @Test("FET-2: requests by kept plans and by new plans agree beside unsaved changes, saves of other contexts and changed statistics",
+    /// Requests for dictionaries of the same objects: columns, groups, totals, different values, a computed order.
+    private static func dictionaries(_ request: FetchRequest<ManagedObject>) throws -> [FetchRequest<[String: PropertyValue]>] {
+        var unordered = request
+        unordered.untyped.sortDescriptors = []
+        return try [
+            request.selecting("title", "rank"),
+            unordered.selecting("title", .count(as: "count"), .sum(of: "rank", as: "sum")).grouped(by: "title"),
+            unordered.selecting(.count(as: "count"), .maximum(of: "title", as: "last")),
+            unordered.selecting("title").distinct(),
+            unordered.selecting("title", .expression("double", "rank * 2")).sorted(by: "double"),
+        ]
+    }
+
+    @Test("FET-2, FET-12, FET-14: requests by kept plans and by new plans agree beside unsaved changes, saves of other contexts and changed statistics",
           arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func keptPlansAgreeWithNewOnes(seed: UInt64) throws {
         let stack = try Stack(.inMemory, Self.model())
@@ -178,6 +191,11 @@ struct KeptPlanTests {
             #expect(try context.fetchIDs(request) == wanted, title)
             #expect(try context.fetch(request).map(\.objectID) == wanted, title)
             #expect(try context.count(request) == wanted.count, title)
+            for request in try Self.dictionaries(request) {
+                let wanted = try context.fetch(planned(request))
+                #expect(try context.fetch(request) == wanted, "seed \(seed), round \(number): \(request.untyped)")
+                #expect(try context.count(request) == wanted.count, "seed \(seed), round \(number): \(request.untyped)")
+            }
         }
     }
 

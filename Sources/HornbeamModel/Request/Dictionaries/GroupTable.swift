@@ -222,7 +222,7 @@ extension DictionaryProgram {
             var seen: Set<[PropertyValue]> = []
             rows = rows.filter { seen.insert($0.values.map(\.groupingForm)).inserted }
         }
-        if isGrouped || !sorts.isEmpty { rows.sort(by: precedes) }
+        if rows.count > 1, isGrouped || !sorts.isEmpty { rows.sort(by: precedes) }
         return window.of(rows).map(\.values)
     }
 

@@ -90,7 +90,7 @@ extension StoreSnapshot {
         var objects = fetch
         var dictionaries: (FetchDescription, DictionaryProgram)?
         if fetch.request.resultType == .dictionaries {
-            let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+            let program = try fetch.dictionaryProgram()
             dictionaries = (fetch.request, program)
             objects = fetch.objects(for: program)
         }

@@ -18,13 +18,20 @@ extension StoreSnapshot {
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
         adding objects: [GroupedObject] = [], in context: FilterContext
     ) throws -> DictionaryAnswer {
-        let plan = try FetchPlan(fetch.withoutOrder, in: self, counting: false)
-        let feed = GroupAccumulator(program, context, countsDistinct: objects.isEmpty)
-        let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
-        let execution = FetchExecution(plan, self, context, sink)
-        try context.run { () throws(EngineError) in try execution.run() }
-        for object in objects { feed.add(object.inputs, object: object.key) }
-        return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))
+        let fetch = fetch.withoutOrder
+        func groups(_ plan: FetchPlan, workMax: Int) throws -> DictionaryAnswer? {
+            let feed = GroupAccumulator(program, context, countsDistinct: objects.isEmpty)
+            let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
+            let execution = FetchExecution(plan, self, context, sink, workMax: workMax)
+            try context.run { () throws(EngineError) in try execution.run() }
+            if execution.isStopped { return nil }
+            for object in objects { feed.add(object.inputs, object: object.key) }
+            return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))
+        }
+        if let (plan, workMax) = try boundPlan(for: fetch), let answer = try groups(plan, workMax: workMax) { return answer }
+        let plan = try FetchPlan(fetch, in: self, counting: false)
+        keep(plan, of: fetch, counting: false)
+        return try groups(plan, workMax: .max) ?? DictionaryAnswer(rows: [], work: FetchWork(plan: plan))
     }
 }
 

@@ -16,7 +16,7 @@ extension StoreSnapshot {
         guard let shape = fetch.shape, let kept = keptPlan(shape, counting: false) else { return nil }
         if excluding.isEmpty, control == nil, let direct = try directFetch(by: kept) { return try direct.answer(fetch.request) }
         if let (index, key) = kept.lookUp(fetch.request, in: self) { return try lookUp(fetch.request, kept, index, key, excluding) }
-        guard let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) }) else { return nil }
+        guard let plan = try bound(kept, to: fetch.request) else { return nil }
         return try execute(plan, excluding, FilterContext(self, control: control), workMax: kept.workMax)
     }
 
@@ -25,9 +25,18 @@ extension StoreSnapshot {
         guard let shape = fetch.shape, let kept = keptPlan(shape, counting: true) else { return nil }
         // The entries of an exact plan are counted without reading them.
         if excluding.isEmpty, !kept.isExact, let direct = try directFetch(by: kept) { return try direct.countAnswer(fetch.request) }
-        guard let plan = try EngineError.translated({ () throws(EngineError) in try kept.bound(to: fetch.request, in: self) })
-        else { return nil }
+        guard let plan = try bound(kept, to: fetch.request) else { return nil }
         return try executeCount(plan, excluding, workMax: kept.workMax)
+    }
+
+    /// The kept plan for the constants of a request, and the largest number of entries or rows that it may read; nil if the request must be planned.
+    func boundPlan(for fetch: ValidatedFetch) throws -> (plan: FetchPlan, workMax: Int)? {
+        guard let shape = fetch.shape, let kept = keptPlan(shape, counting: false), let plan = try bound(kept, to: fetch.request) else { return nil }
+        return (plan, kept.workMax)
+    }
+
+    private func bound(_ kept: KeptPlan, to request: FetchDescription) throws -> FetchPlan? {
+        try EngineError.translated { () throws(EngineError) in try kept.bound(to: request, in: self) }
     }
 
     private func directFetch(by kept: KeptPlan) throws -> DirectFetch? {

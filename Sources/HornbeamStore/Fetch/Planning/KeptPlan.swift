@@ -162,10 +162,8 @@ final class KeptPlan: Sendable {
     /// Sets the ranges of the path. False if the path does not serve the constants.
     private func choose(_ bound: inout FetchPlan, _ snapshot: StoreSnapshot) throws(EngineError) -> Bool {
         switch path {
-        case .lookUp: return false
-        case .equal(let index, let position):
-            guard let term = bound.term(position), let key = index.lookupKey(term.value, origins: snapshot.reader.origins) else { return false }
-            bound.choice.path = .index(IndexAccess(index: index, ranges: [KeyRange(prefix: key)], isWhole: false))
+        case .lookUp(let index): return chooseKey(of: index, at: 0, &bound, snapshot)
+        case .equal(let index, let position): return chooseKey(of: index, at: position, &bound, snapshot)
         case .index(let index, let kept):
             let planner = planner(bound, snapshot)
             guard let (access, used) = try planner.indexPath(index, planner.terms), used == plan.choice.used, access.isWhole == kept.isWhole,
@@ -181,6 +179,13 @@ final class KeptPlan: Sendable {
             guard case .other(let node) = bound.conjuncts[position], let parts = try union(of: indexes, node, bound, snapshot) else { return false }
             bound.choice.path = .union(parts)
         }
+        return true
+    }
+
+    /// Sets the range of the entries with the constant of a condition.
+    private func chooseKey(of index: ValueIndex, at position: Int, _ bound: inout FetchPlan, _ snapshot: StoreSnapshot) -> Bool {
+        guard let term = bound.term(position), let key = index.lookupKey(term.value, origins: snapshot.reader.origins) else { return false }
+        bound.choice.path = .index(IndexAccess(index: index, ranges: [KeyRange(prefix: key)], isWhole: false))
         return true
     }
 

@@ -43,6 +43,33 @@ struct KeptPlanTests {
         #expect(same === first && none.rows.isEmpty && none.work.text.description.contains("year < 1950"))
     }
 
+    private func groups(_ pages: Int, _ column: FetchColumn = .count(as: "count")) throws -> (rows: [[PropertyValue]], kept: KeptPlan?) {
+        var request = FetchDescription(entityName: "Book", predicate: try FetchPredicate(format: "pages == %d", pages))
+        request.resultType = .dictionaries
+        request.propertiesToFetch = [column]
+        request.fetchLimit = 5
+        let fetch = try ValidatedFetch(request, in: library.store.model, shapes)
+        let snapshot = try library.store.snapshot()
+        let rows = try snapshot.groups(fetch, fetch.dictionaryProgram(), excluding: [], adding: []).rows
+        let shape = try #require(fetch.withoutOrder.shape)
+        return (rows, snapshot.schema.keptPlans.object(for: shape, isCounting: false) as? KeptPlan)
+    }
+
+    @Test("FET-12: requests for totals are planned once, and a kept plan serves frequent values too")
+    func plansOfGroupsAreKept() throws {
+        let (rows, kept) = try groups(20)
+        let first = try #require(kept)
+        #expect(rows == [[1]])
+        for (pages, count) in [(30, 1), (31, 0), (1, 900), (40, 1)] as [(Int, Int)] {
+            let (rows, _) = try groups(pages)
+            #expect(rows == [[.int(Int64(count))]])
+        }
+        let (_, again) = try groups(20)
+        #expect(again === first)
+        let (years, other) = try groups(20, .maximum(of: "year", as: "last"))
+        #expect(years == [[1950]] && other !== first)
+    }
+
     private func run(_ format: String, _ arguments: [any PredicateArgument]) throws -> (answer: FetchAnswer, kept: KeptPlan?) {
         let predicate = try FetchPredicate(format: format, arguments: arguments)
         let fetch = try ValidatedFetch(FetchDescription(entityName: "Book", predicate: predicate), in: library.store.model, shapes)

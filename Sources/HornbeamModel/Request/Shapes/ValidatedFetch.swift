@@ -35,11 +35,15 @@ package struct ValidatedFetch: Sendable {
 
     /// The fetch of all results, in any order.
     package var withoutOrder: ValidatedFetch {
-        replacing { request in
+        if request.window.isWhole, request.sortDescriptors.isEmpty { return self }
+        return replacing(.withoutOrder) { request in
             request = request.withoutWindow
             request.sortDescriptors = []
         }
     }
+
+    /// The fetch of the objects from which the dictionaries of `dictionaryProgram()` are made.
+    package func objects(for program: DictionaryProgram) -> ValidatedFetch { replacing(.objects) { $0 = program.objects(of: $0) } }
 
     /// The fetch of all objects that can be results, whatever their values are.
     package var withoutPredicate: ValidatedFetch {
@@ -52,11 +56,11 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch with fewer settings. A valid request without some of its parts is still valid.
-    func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
+    /// The fetch with fewer settings. A valid request without some of its parts is still valid. It has a shape after a change of the shape.
+    private func replacing(_ change: RequestShape.Change? = nil, _ body: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
-        change(&result.request)
-        result.shape = nil
+        body(&result.request)
+        result.shape = change.flatMap { shape?.shape(of: result.request, after: $0) }
         return result
     }
 }

@@ -2,21 +2,63 @@ internal import HornbeamThreads
 
 /// A valid request without the constants of its conditions. Requests of one shape are validated once, and a store keeps a plan for the shape.
 ///
-/// A request has a shape if its predicate has one and its results are objects or IDs.
+/// A request has a shape if its predicate has one, and if it has no having predicate, no prefetched paths and no list of stores.
 package final class RequestShape: Sendable {
     package let entity: EntityDescription
     /// The first request of the shape, without its predicate.
     private let settings: FetchDescription
     private let predicate: PredicateShape?
+    private let derived = Guarded(Derived())
+
+    /// The results of work that is done once for all requests of the shape, when it is first needed.
+    private struct Derived {
+        var dictionaries: DictionaryProgram?
+        /// The shapes of requests with fewer settings, by the number of the change.
+        var shapes = [RequestShape?](repeating: nil, count: Change.allCases.count)
+    }
+
+    /// A change of a request that removes settings, the same ones from all requests of a shape.
+    enum Change: Int, CaseIterable {
+        /// The fetch of the objects from which dictionaries are made.
+        case objects
+        /// The fetch without order and window.
+        case withoutOrder
+    }
 
     /// Nil for a predicate without a shape.
-    fileprivate init?(_ request: FetchDescription, _ entity: EntityDescription) {
-        predicate = request.predicate.flatMap { PredicateShape($0.node) }
+    fileprivate convenience init?(_ request: FetchDescription, _ entity: EntityDescription) {
+        let predicate = request.predicate.flatMap { PredicateShape($0.node) }
         guard (predicate == nil) == (request.predicate == nil) else { return nil }
+        self.init(request, entity, predicate)
+    }
+
+    private init(_ request: FetchDescription, _ entity: EntityDescription, _ predicate: PredicateShape?) {
         var settings = request
         settings.predicate = nil
         self.settings = settings
         self.entity = entity
+        self.predicate = predicate
+    }
+
+    /// How dictionaries are made for a request of this shape.
+    fileprivate func dictionaryProgram(_ request: FetchDescription) throws -> DictionaryProgram {
+        if let known = derived.withLock({ $0.dictionaries }) { return known }
+        let program = try DictionaryProgram(request, for: entity)
+        derived.withLock { $0.dictionaries = program }
+        return program
+    }
+
+    /// The shape of a request that was made of one of this shape.
+    func shape(of request: FetchDescription, after change: Change) -> RequestShape {
+        derived.withLock { derived in
+            if let known = derived.shapes[change.rawValue] {
+                assert(known.isShape(of: request), "A change removes the same settings from all requests of a shape.")
+                return known
+            }
+            let shape = RequestShape(request, entity, predicate)
+            derived.shapes[change.rawValue] = shape
+            return shape
+        }
     }
 
     /// True for a request of this shape.
@@ -29,20 +71,21 @@ package final class RequestShape: Sendable {
     }
 }
 
-/// The shapes of the valid requests of a coordinator's contexts. A shape is replaced by another one with the same slot, so the memory is limited.
+/// The shapes of the valid requests of a coordinator's contexts, a limited number of them.
 package final class RequestShapes: Sendable {
-    private static let slotCount: UInt64 = 512
-    private let slots = Guarded<[RequestShape?]>([RequestShape?](repeating: nil, count: Int(RequestShapes.slotCount)))
+    package static let countMax = 512
+    /// The shapes by their hashes. Of two shapes with the same hash, the last one is kept.
+    private let shapes = Guarded(BoundedDictionary<UInt64, RequestShape>(countMax: RequestShapes.countMax))
 
     package init() {}
 
     fileprivate func find(_ request: FetchDescription, _ hash: UInt64) -> RequestShape? {
-        guard let shape = slots.withLock({ $0[Int(hash % Self.slotCount)] }), shape.isShape(of: request) else { return nil }
+        guard let shape = shapes.withLock({ $0.value(for: hash) }), shape.isShape(of: request) else { return nil }
         return shape
     }
 
     fileprivate func add(_ shape: RequestShape, _ hash: UInt64) {
-        slots.withLock { $0[Int(hash % Self.slotCount)] = shape }
+        shapes.withLock { $0.set(shape, for: hash) }
     }
 }
 
@@ -71,14 +114,24 @@ extension ValidatedFetch {
     }
 }
 
+extension ValidatedFetch {
+    /// How dictionaries are made for the request.
+    ///
+    /// - Throws: `HornbeamError` with code `predicateInvalid` when a column has several values in a group.
+    package func dictionaryProgram() throws -> DictionaryProgram {
+        try shape?.dictionaryProgram(request) ?? DictionaryProgram(request, for: entity)
+    }
+}
+
 // MARK: The parts of a shape
 
 extension FetchDescription {
     /// A hash of the request without its constants; nil for a request without a shape.
     fileprivate var shapeHash: UInt64? {
-        guard isPlain, !returnsDistinctResults, resultType == .objects || resultType == .objectIDs else { return nil }
+        guard mayHaveShape, resultType != .count else { return nil }
         var hash = ShapeHash()
         hash.add(entityName)
+        hash.add(resultType.rawValue)
         hash.add(fetchLimit)
         hash.add(fetchOffset)
         if let predicate, !hash.add(predicate.node) { return nil }
@@ -86,17 +139,19 @@ extension FetchDescription {
             hash.add(sort.keyPath)
             hash.add(sort.isAscending ? 1 : 2)
         }
+        for column in propertiesToFetch { hash.add(column.name) }
+        for name in propertiesToGroupBy { hash.add(name) }
         return hash.value
     }
 
-    /// True if the settings that are no texts are equal.
+    /// True if the settings besides entity, predicate and order are equal.
     fileprivate func hasSettings(of other: FetchDescription) -> Bool {
         fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize
             && resultType == other.resultType && includesSubentities == other.includesSubentities
             && includesPropertyValues == other.includesPropertyValues && returnsObjectsAsFaults == other.returnsObjectsAsFaults
             && includesPendingChanges == other.includesPendingChanges
             && shouldRefreshRefetchedObjects == other.shouldRefreshRefetchedObjects
-            && returnsDistinctResults == other.returnsDistinctResults && isPlain && other.isPlain
+            && returnsDistinctResults == other.returnsDistinctResults && hasRareSettings(of: other)
     }
 
     /// The constants of the conditions, in their order, if the predicate is a comparison or an AND of comparisons; empty for another predicate.
