@@ -38,7 +38,7 @@ extension ManagedObjectContext {
 
     /// The number of results of such a request; nil if the request must take the general path.
     func directCount(of request: FetchDescription) throws -> Int? {
-        guard let snapshot = directSnapshot, let recent = recentFetches.find(request),
+        guard request.resultType != .dictionaries, let snapshot = directSnapshot, let recent = recentFetches.find(request),
             let direct = try recent.directFetch(in: snapshot, counting: true), let result = try find(request, direct, recent)
         else { return nil }
         return result.keys.count

@@ -1,6 +1,6 @@
 // Decides when checkpoints and cleaning are due, and which page files the cleaner empties.
 //
-// Invariant: page files and log occupy at most 1.7 times the live bytes, plus six page files and some log segments, plus the bytes that
+// Invariant: page files and log occupy at most 1.7 times the live bytes, plus seven page files and some log segments, plus the bytes that
 // only readers and pinned snapshots need. The parts of this bound:
 // - Between checkpoints, the dead bytes are at most `deadPercentMax` of the live bytes.
 // - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, because it writes new pages before old ones are freed.

@@ -85,13 +85,13 @@ extension FetchDescription {
         set { change { $0.stores = newValue } }
     }
 
-    /// False for a request with a setting that few requests have and whose requests are validated each time.
+    /// False for a request with a having predicate, a list of stores or prefetched paths, which is validated each time.
     var mayHaveShape: Bool {
         guard let values = rare?.values else { return true }
         return values.having == nil && values.stores == nil && values.prefetching.isEmpty
     }
 
-    func hasRareSettings(of other: FetchDescription) -> Bool { rare == other.rare }
+    func hasSameRareSettings(as other: FetchDescription) -> Bool { rare == other.rare }
 
     private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
         var values = rare?.values ?? RareSettings.Values()

@@ -1,9 +1,9 @@
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Objects that are kept for request shapes: the plans of an open store. Those of the oldest shapes are removed when there are many.
+/// Objects that are kept for request shapes: the plans of an open store. When there are many, the first ones are removed.
 final class ShapeTable: Sendable {
-    /// Each shape can have an object for fetches and one for counts.
+    /// A shape can have an object for fetches and one for counts. Few shapes have changed ones with objects of their own.
     static let countMax = 2 * RequestShapes.countMax
 
     private struct Key: Hashable {

@@ -24,7 +24,7 @@ import Testing
         #expect(logged >= 8 << 20)
         #expect(logged * 5 / 2 <= max(live / 4, 20 << 20))
         #expect(logged <= 256 << 20)
-        #expect(logged <= max((live / 4 - replaced) / 3, 8 << 20), "what is replaced and what is logged share one allowance")
+        #expect(logged <= max((live / 4 - replaced) / 3, 8 << 20), "what is replaced, and three times what is logged, share one allowance above the least log")
     }
 
     @Test(arguments: sizes)

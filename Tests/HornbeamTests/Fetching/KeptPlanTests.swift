@@ -199,6 +199,24 @@ struct KeptPlanTests {
         }
     }
 
+    @Test("FET-16: a closure in a column is released with its request")
+    func closuresOfColumnsAreReleased() throws {
+        final class Token: Sendable {}
+        weak var released: Token?
+        let stack = try Stack(.inMemory, Self.model())
+        do {
+            let token = Token()
+            released = token
+            let block = FetchExpression.block { _, _ in
+                withExtendedLifetime(token) {}
+                return .int(1)
+            }
+            let request = FetchRequest<ManagedObject>(entityName: "Plain").selecting(.expression(name: "x", block, type: nil))
+            #expect(try stack.newContext().fetch(request).isEmpty)
+        }
+        #expect(released == nil)
+    }
+
     @Test("FET-2: a plan that was kept for a rare value serves a frequent one, and follows the constants of the request")
     func frequentValuesAreFound() throws {
         let stack = try Stack(.inMemory, Self.model())

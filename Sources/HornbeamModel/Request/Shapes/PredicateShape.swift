@@ -91,6 +91,34 @@ struct ShapeHash {
             add(name)
         }
         add(comparison.comparator.rawValue << 32 | type)
+        add(comparison.options.rawValue)
+        return true
+    }
+
+    // MARK: Columns
+
+    /// Returns false for a column with constants or closures.
+    mutating func add(_ column: FetchColumn) -> Bool {
+        add(column.name)
+        guard case .expression(_, let expression, let type) = column else { return true }
+        add(type.hashValue)
+        return add(expression.node)
+    }
+
+    private mutating func add(_ node: FetchExpression.Node) -> Bool {
+        switch node {
+        case .evaluatedObject: add(0x400)
+        case .keyPath(.evaluatedObject, let steps):
+            for step in steps {
+                guard case .name(let name) = step else { return false }
+                add(name)
+            }
+        case .function(let function, let arguments):
+            add(function.rawValue)
+            add(0x500 + arguments.count)
+            for argument in arguments where !add(argument) { return false }
+        default: return false
+        }
         return true
     }
 }

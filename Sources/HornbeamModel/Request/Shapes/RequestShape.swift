@@ -2,7 +2,8 @@ internal import HornbeamThreads
 
 /// A valid request without the constants of its conditions. Requests of one shape are validated once, and a store keeps a plan for the shape.
 ///
-/// A request has a shape if its predicate has one, and if it has no having predicate, no prefetched paths and no list of stores.
+/// A request has a shape if its predicate has one, if its columns contain no constants and no closures, and if it has no having predicate, no prefetched
+/// paths and no list of stores. So shapes retain no values of the program.
 package final class RequestShape: Sendable {
     package let entity: EntityDescription
     /// The first request of the shape, without its predicate.
@@ -13,11 +14,11 @@ package final class RequestShape: Sendable {
     /// The results of work that is done once for all requests of the shape, when it is first needed.
     private struct Derived {
         var dictionaries: DictionaryProgram?
-        /// The shapes of requests with fewer settings, by the number of the change.
+        /// The shapes of changed requests, by the number of the change.
         var shapes = [RequestShape?](repeating: nil, count: Change.allCases.count)
     }
 
-    /// A change of a request that removes settings, the same ones from all requests of a shape.
+    /// A change of a request that is the same for all requests of a shape.
     enum Change: Int, CaseIterable {
         /// The fetch of the objects from which dictionaries are made.
         case objects
@@ -48,13 +49,10 @@ package final class RequestShape: Sendable {
         return program
     }
 
-    /// The shape of a request that was made of one of this shape.
-    func shape(of request: FetchDescription, after change: Change) -> RequestShape {
+    /// The shape of a request that was made of one of this shape; nil if another request was made by the same change before.
+    func shape(of request: FetchDescription, after change: Change) -> RequestShape? {
         derived.withLock { derived in
-            if let known = derived.shapes[change.rawValue] {
-                assert(known.isShape(of: request), "A change removes the same settings from all requests of a shape.")
-                return known
-            }
+            if let known = derived.shapes[change.rawValue] { return known.isShape(of: request) ? known : nil }
             let shape = RequestShape(request, entity, predicate)
             derived.shapes[change.rawValue] = shape
             return shape
@@ -132,14 +130,14 @@ extension FetchDescription {
         var hash = ShapeHash()
         hash.add(entityName)
         hash.add(resultType.rawValue)
-        hash.add(fetchLimit)
-        hash.add(fetchOffset)
+        for number in [fetchLimit, fetchOffset, fetchBatchSize, includesSubentities ? 1 : 0, returnsDistinctResults ? 1 : 0] { hash.add(number) }
         if let predicate, !hash.add(predicate.node) { return nil }
         for sort in sortDescriptors {
             hash.add(sort.keyPath)
             hash.add(sort.isAscending ? 1 : 2)
         }
-        for column in propertiesToFetch { hash.add(column.name) }
+        for column in propertiesToFetch where !hash.add(column) { return nil }
+        hash.add(0x600 + propertiesToGroupBy.count)
         for name in propertiesToGroupBy { hash.add(name) }
         return hash.value
     }
@@ -151,7 +149,7 @@ extension FetchDescription {
             && includesPropertyValues == other.includesPropertyValues && returnsObjectsAsFaults == other.returnsObjectsAsFaults
             && includesPendingChanges == other.includesPendingChanges
             && shouldRefreshRefetchedObjects == other.shouldRefreshRefetchedObjects
-            && returnsDistinctResults == other.returnsDistinctResults && hasRareSettings(of: other)
+            && returnsDistinctResults == other.returnsDistinctResults && hasSameRareSettings(as: other)
     }
 
     /// The constants of the conditions, in their order, if the predicate is a comparison or an AND of comparisons; empty for another predicate.

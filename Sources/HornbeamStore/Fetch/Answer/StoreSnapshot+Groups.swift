@@ -18,8 +18,9 @@ extension StoreSnapshot {
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
         adding objects: [GroupedObject] = [], in context: FilterContext
     ) throws -> DictionaryAnswer {
-        let fetch = fetch.withoutOrder
-        func groups(_ plan: FetchPlan, workMax: Int) throws -> DictionaryAnswer? {
+        let grouped = fetch.withoutOrder
+        /// Nil if the execution would read more than `workMax` entries.
+        func execute(_ plan: FetchPlan, workMax: Int) throws -> DictionaryAnswer? {
             let feed = GroupAccumulator(program, context, countsDistinct: objects.isEmpty)
             let sink = ResultSink(.feed(feed), neededCount: nil, excluding: excluding, context: context)
             let execution = FetchExecution(plan, self, context, sink, workMax: workMax)
@@ -28,10 +29,11 @@ extension StoreSnapshot {
             for object in objects { feed.add(object.inputs, object: object.key) }
             return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))
         }
-        if let (plan, workMax) = try boundPlan(for: fetch), let answer = try groups(plan, workMax: workMax) { return answer }
-        let plan = try FetchPlan(fetch, in: self, counting: false)
-        keep(plan, of: fetch, counting: false)
-        return try groups(plan, workMax: .max) ?? DictionaryAnswer(rows: [], work: FetchWork(plan: plan))
+        if let (plan, workMax) = try boundPlan(for: grouped), let answer = try execute(plan, workMax: workMax) { return answer }
+        let plan = try FetchPlan(grouped, in: self, counting: false)
+        keep(plan, of: grouped, counting: false)
+        guard let answer = try execute(plan, workMax: .max) else { preconditionFailure("Only an execution with a limit stops at it.") }
+        return answer
     }
 }
 

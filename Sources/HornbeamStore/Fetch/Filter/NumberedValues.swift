@@ -116,11 +116,11 @@ private struct NumberTable {
     /// Random, so that values cannot be chosen to collide. The tables of a process share it, because the system takes a microsecond for a random number.
     private static let seed = UInt64.random(in: 0 ... .max)
     /// The places of all empty tables.
-    private static let noPlaces = [UInt64](repeating: 0, count: 64)
+    private static let emptyPlaces = [UInt64](repeating: 0, count: 64)
 
     private let seed = NumberTable.seed
     /// For each place, the number plus one in the low half and the high half of the hash; 0 for an empty place.
-    private var places = NumberTable.noPlaces
+    private var places = NumberTable.emptyPlaces
 
     @inline(__always)
     func hash(_ value: UInt64) -> UInt64 {

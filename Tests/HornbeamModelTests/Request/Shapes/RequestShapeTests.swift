@@ -7,7 +7,8 @@ import Testing
     private let model: ManagedObjectModel
 
     init() throws {
-        model = try ManagedObjectModel(entities: [Entity("Book", attributes: [AttributeDescription("title", .string, optional: true)])])
+        let attributes = [AttributeDescription("title", .string, optional: true), AttributeDescription("pages", .integer64)]
+        model = try ManagedObjectModel(entities: [Entity("Book", attributes: attributes)])
     }
 
     private func shape(limit: Int, title: String = "a") throws -> RequestShape {
@@ -38,17 +39,22 @@ import Testing
             { try shape(["title"]) { $0.returnsDistinctResults = true } }, { try shape(["title"], grouped: ["title"]) },
             { try shape(["title", .count(as: "a")], grouped: ["title"]) }, { try shape([]) }, { try shape([]) { $0.resultType = .objectIDs } },
         ]
-        for (place, one) in all.enumerated() {
-            let first = try #require(try one())
-            let again = try one()
-            #expect(again === first)
-            for makeOther in all[..<place] {
-                let other = try makeOther()
-                #expect(other !== first)
-            }
+        let made = try all.map { try $0() }
+        for (place, first) in made.enumerated() {
+            let again = try all[place]()
+            #expect(first != nil && again === first)
+            #expect(made[..<place].allSatisfy { $0 !== first })
         }
         #expect(try shape(["title"], grouped: ["title"]) { $0.havingPredicate = try? FetchPredicate(format: "title != nil") } == nil)
         #expect(try shape(["title"]) { $0.affectedStores = [] } == nil)
+    }
+
+    @Test func columnsWithConstantsOrClosuresHaveNoShape() throws {
+        for format in ["pages * 2", "TERNARY(title == 'a', 1, 2)", "max:(pages + 1)", "-0.0"] {
+            let made = try shape([.expression(name: "a", FetchExpression(format: format), type: nil)])
+            #expect(made == nil, "\(format)")
+        }
+        #expect(try shape([.expression(name: "a", .block { _, _ in .int(1) }, type: nil)]) == nil)
     }
 
     @Test func invalidColumnsAreRefusedBesideAKnownShape() throws {
