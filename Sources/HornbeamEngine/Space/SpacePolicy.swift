@@ -34,9 +34,8 @@ struct SpacePolicy: Sendable {
     /// pages again otherwise, and the cleaner would move the rest.
     private static let replacedFilesMax = 4
     private static let freedPercentMax = 10
-    // Bounds for the bytes of log between two checkpoints. The lower ones avoid frequent checkpoints of small stores, which write most of their
-    // pages: the length of two page files, which is kept until the second checkpoint after it, and a length for stores with tiny files. The upper
-    // one limits the time of replay.
+    // Bounds for the bytes of log between two checkpoints. The lower ones, the length of two page files and 1 MiB, avoid frequent checkpoints of
+    // small stores, which write most of their pages. The upper one limits the time of replay.
     private static let loggedFilesMin = 2
     private static let loggedMin = 1 << 20
     private static let loggedMax = 256 << 20

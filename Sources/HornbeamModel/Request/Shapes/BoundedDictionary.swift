@@ -1,4 +1,4 @@
-/// A dictionary with a limited number of values. A new key removes the value whose key is there longest.
+/// A dictionary with a limited number of values. A new key removes the value of the oldest key.
 @usableFromInline package struct BoundedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let countMax: Int
     @usableFromInline var values: [Key: Value] = [:]

@@ -56,7 +56,7 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch with fewer settings. A valid request without some of its parts is still valid. Only after a `RequestShape.Change` it has a shape.
+    /// The fetch with fewer settings. A valid request without some of its parts is still valid. It has a shape only if `change` is given.
     private func replacing(_ change: RequestShape.Change? = nil, _ body: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         body(&result.request)

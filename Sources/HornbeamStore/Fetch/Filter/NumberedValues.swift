@@ -113,7 +113,7 @@ package struct NumberedTexts {
 
 /// An open-addressing table of numbers from 0 on by hash. At most half of its places are used.
 private struct NumberTable {
-    /// Random, so that values cannot be chosen to collide. The tables of a process share it, because the system takes a microsecond for a random number.
+    /// Random, so that values cannot be chosen to collide. The tables of a process share it, because the system is called for each random number.
     private static let seed = UInt64.random(in: 0 ... .max)
     /// The places of all empty tables.
     private static let emptyPlaces = [UInt64](repeating: 0, count: 64)
