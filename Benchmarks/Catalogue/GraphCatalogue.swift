@@ -108,8 +108,8 @@ final class GraphCatalogue: CatalogueContestant {
         var request = FetchRequest<Package>().selecting(.sum(of: "installedSize", as: "size"), .count(as: "count"))
         for name in names {
             request.untyped.predicate = Package.name == name
-            for case (.int(let size)?, .int(let count)?) in try context.fetch(request).map({ ($0["size"], $0["count"]) }) {
-                sum &+= UInt64(size) &* UInt64(count)
+            for row in try context.fetch(request) {
+                if case .int(let size)? = row["size"], case .int(let count)? = row["count"] { sum &+= UInt64(size) &* UInt64(count) }
             }
         }
         return sum

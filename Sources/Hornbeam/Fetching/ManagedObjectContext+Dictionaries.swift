@@ -9,9 +9,7 @@ extension ManagedObjectContext {
     /// dictionaries are in the order of the objects' IDs, and groups in the order of their first objects.
     /// - Throws: The errors of `fetch` for objects; `predicateInvalid` for a column with several values in a group.
     public func fetch(_ request: FetchRequest<[String: PropertyValue]>) throws -> [[String: PropertyValue]] {
-        var request = request.untyped
-        request.resultType = .dictionaries
-        return try fetchDictionaries(request)
+        try fetchDictionaries(request.untyped.resultType == .dictionaries ? request.untyped : request.untyped.selectingDictionaries)
     }
 
     /// The IDs of the objects that satisfy a request, in its order. Creates no objects (FET-6).
@@ -32,15 +30,22 @@ extension ManagedObjectContext {
     }
 
     private func fetchDictionaries(_ request: FetchDescription) throws -> [[String: PropertyValue]] {
-        let (program, rows) = try dictionaryRows(request)
-        return rows.map { Dictionary(uniqueKeysWithValues: zip(program.names, $0)) }
+        if let direct = try directDictionaries(of: request) { return direct }
+        let (program, rows) = try programRows(request)
+        // Copies the hash table of the names, so no name is hashed again.
+        return rows.map { row in program.places.mapValues { row[$0] } }
     }
 
     func countDictionaries(_ request: FetchDescription) throws -> Int { try dictionaryRows(request).rows.count }
 
-    private func dictionaryRows(
-        _ request: FetchDescription
-    ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
+    /// The values of the dictionaries of a request, and the place of each column in a row.
+    func dictionaryRows(_ request: FetchDescription) throws -> (rows: [[PropertyValue]], places: [String: Int]) {
+        if let direct = try directRows(of: request) { return direct }
+        let (program, rows) = try programRows(request)
+        return (rows, program.places)
+    }
+
+    private func programRows(_ request: FetchDescription) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
         let fetch = try prepared(request)
         let program = try fetch.dictionaryProgram()
         if let store = stack.queryingStore(for: fetch.request), !program.isGrouped, parent == nil, case .storeOnly = try pendingPlan(for: fetch),

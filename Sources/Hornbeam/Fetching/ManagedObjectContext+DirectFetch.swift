@@ -44,14 +44,41 @@ extension ManagedObjectContext {
         return result.keys.count
     }
 
-    private func find(_ request: FetchDescription, _ direct: DirectFetch, _ recent: RecentFetch) throws -> DirectResult? {
-        guard let result = try direct.find(request) else {
-            // The general path plans the request, and may keep another plan.
-            recent.forgetDirectFetches()
-            return nil
-        }
+    /// The dictionaries of such a request; nil if the request must take the general path.
+    func directDictionaries(of request: FetchDescription) throws -> [[String: PropertyValue]]? {
+        guard let (direct, recent) = try dictionaryMaker(for: request), let (results, rowsRead) = try direct.dictionaries(of: request) ?? forget(recent)
+        else { return nil }
+        count(rowsRead: rowsRead)
+        return results
+    }
+
+    /// The dictionaries of such a request as values by column, and the place of each column; nil if the request must take the general path.
+    func directRows(of request: FetchDescription) throws -> (rows: [[PropertyValue]], places: [String: Int])? {
+        guard let (direct, recent) = try dictionaryMaker(for: request), let (rows, rowsRead) = try direct.rows(of: request) ?? forget(recent)
+        else { return nil }
+        count(rowsRead: rowsRead)
+        return (rows, direct.places)
+    }
+
+    private func dictionaryMaker(for request: FetchDescription) throws -> (DirectDictionaries, RecentFetch)? {
+        guard let snapshot = directSnapshot, let recent = recentFetches.find(request) else { return nil }
+        return try recent.directDictionaries(of: request, in: snapshot).map { ($0, recent) }
+    }
+
+    private func count(rowsRead: Int) {
         access.costs.fetches += 1
-        access.costs.rowsRead += result.rowsRead
+        access.costs.rowsRead += rowsRead
+    }
+
+    /// Called if a request must be planned: the general path may keep another plan.
+    private func forget<Result>(_ recent: RecentFetch) -> Result? {
+        recent.forgetDirectFetches()
+        return nil
+    }
+
+    private func find(_ request: FetchDescription, _ direct: DirectFetch, _ recent: RecentFetch) throws -> DirectResult? {
+        guard let result = try direct.find(request) ?? forget(recent) else { return nil }
+        count(rowsRead: result.rowsRead)
         return result
     }
 

@@ -119,6 +119,8 @@ extension ManagedObjectContext {
     /// text differs, the object is an unused fault.
     private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookup, _ scope: EntityScope) throws -> ManagedObject? {
         let cells = try scope.readingCells()
+        // A first import looks up each of its objects.
+        guard cells.rowCount > 0 else { return nil }
         let hash = unsafe UniqueLookup.hash(text)
         var hint = RowHint()
         if let key = lookUp.cachedKey(hash), try cells.find(key, &hint) {

@@ -19,7 +19,16 @@ extension ManagedObjectContext {
     public func fetch<Object: ManagedObject, each Column: AttributeValue>(
         _ selection: FetchSelection<Object, repeat each Column>
     ) throws -> [(repeat each Column)] {
-        try fetch(FetchRequest<[String: PropertyValue]>(selection.untyped)).map(selection.row)
+        let (rows, places) = try selectedRows(selection)
+        return try rows.map { try selection.row($0, at: places) }
+    }
+
+    /// The rows of a selection as values by column, and for each column of the tuples its place in a row; nil for a column that the untyped request lacks.
+    func selectedRows<Object: ManagedObject, each Column: AttributeValue>(
+        _ selection: FetchSelection<Object, repeat each Column>
+    ) throws -> (rows: [[PropertyValue]], places: [Int?]) {
+        let (rows, places) = try dictionaryRows(selection.untyped.selectingDictionaries)
+        return (rows, selection.names.map { places[$0] })
     }
 
     /// The rows of a selection as values of a type: `context.fetch(selection, as: AuthorRow.init)`.

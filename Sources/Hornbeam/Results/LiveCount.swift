@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// The number of results of a request. Tests only the changed objects if the number depends on their attributes alone.
+/// The number of results of a request, objects or dictionaries. Tests only the changed objects if the number depends on their attributes alone.
 struct LiveCount<Object: ManagedObject> {
     /// The results of the request by their keys.
     fileprivate struct Members {
@@ -39,10 +39,11 @@ struct LiveCount<Object: ManagedObject> {
         let dependencies = ResultDependencies(fetch, sectionKeyPath: nil)
         (self.fetch, self.dependencies) = (fetch, dependencies)
         // The keys are fetched at the second count: a count that does not change needs none.
-        if canUpdate, dependencies.isByObject, context.canTrustMemory, count <= Self.mostMembers {
+        let countsObjects = request.untyped.resultType != .dictionaries
+        if canUpdate, countsObjects, dependencies.isByObject, context.canTrustMemory, count <= Self.mostMembers {
             members = Members(try context.findPrepared(fetch))
         }
-        count = try members?.keys.count ?? context.countPrepared(fetch)
+        count = try members?.keys.count ?? (countsObjects ? context.countPrepared(fetch) : context.countDictionaries(request.untyped))
         try context.requireNoReadFailures()
         isKnown = true
         return count

@@ -26,8 +26,8 @@ extension ManagedObjectContext {
     /// The number of results of a request: now, and again after each change of the number.
     ///
     /// If the condition reads only attributes of the objects, and of the destinations of to-one relationships, the changed objects are tested and the
-    /// results are not counted again; up to 100,000 results, of which the keys are kept. Otherwise they are counted again after each change of
-    /// objects of the entities that the request reads, and after each change with a limit.
+    /// results are not counted again; up to 100,000 results, of which the keys are kept. Otherwise, and for dictionaries, they are counted again after
+    /// each change of objects of the entities that the request reads, and after each change with a limit.
     public func liveCount<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Int> {
         LiveSequence(self, computations: {
             var counted = LiveCount(request)
@@ -55,14 +55,15 @@ extension ManagedObjectContext {
         of selection: FetchSelection<Object, repeat each Column>
     ) -> LiveSequence<[(repeat each Column)]> {
         LiveSequence(self, computations: {
-            var lastRows: [[String: PropertyValue]]?
+            let request = selection.untyped.selectingDictionaries
+            var lastRows: [[PropertyValue]]?
             var dependencies: ResultDependencies?
             return { context, changes, _ in
                 if lastRows != nil, let dependencies, !changes.mayAffect(dependencies, in: context) { return nil }
-                let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
-                if dependencies == nil { dependencies = ResultDependencies(try context.validated(selection.untyped), sectionKeyPath: nil) }
+                let (rows, places) = try context.selectedRows(selection)
+                if dependencies == nil { dependencies = ResultDependencies(try context.validated(request), sectionKeyPath: nil) }
                 defer { lastRows = rows }
-                return try rows == lastRows ? nil : rows.map { try selection.row($0) }
+                return try rows == lastRows ? nil : rows.map { try selection.row($0, at: places) }
             }
         })
     }

@@ -43,7 +43,7 @@ public struct FetchDescription: Hashable, Sendable, Codable {
     /// True to update objects that the context already has with the values of the store (FET-18).
     public var shouldRefreshRefetchedObjects = false
     /// The settings that few requests have; nil when all have their defaults, so that common requests are cheap to copy.
-    private var rare: RareSettings?
+    package private(set) var rare: RareFetchSettings?
 
     /// A request for the objects of an entity that satisfy a predicate; for nil, for all objects.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
@@ -85,23 +85,28 @@ extension FetchDescription {
         set { change { $0.stores = newValue } }
     }
 
+    /// The request with dictionaries as results.
+    package var selectingDictionaries: FetchDescription {
+        var request = self
+        request.resultType = .dictionaries
+        return request
+    }
+
     /// False for a request with a having predicate, a list of stores or prefetched paths, which is validated each time.
     var mayHaveShape: Bool {
         guard let values = rare?.values else { return true }
         return values.having == nil && values.stores == nil && values.prefetching.isEmpty
     }
 
-    func hasSameRareSettings(as other: FetchDescription) -> Bool { rare == other.rare }
-
-    private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
-        var values = rare?.values ?? RareSettings.Values()
+    private mutating func change(_ body: (inout RareFetchSettings.Values) -> Void) {
+        var values = rare?.values ?? RareFetchSettings.Values()
         body(&values)
-        rare = values == RareSettings.Values() ? nil : RareSettings(values)
+        rare = values == RareFetchSettings.Values() ? nil : RareFetchSettings(values)
     }
 }
 
 /// Rarely used settings. They are stored outside the request, because requests are copied often. Immutable, so that copies can share them.
-private final class RareSettings: Hashable, Sendable, Codable {
+package final class RareFetchSettings: Hashable, Sendable, Codable {
     struct Values: Hashable, Sendable, Codable {
         var prefetching: [String] = []
         var columns: [FetchColumn] = []
@@ -114,6 +119,6 @@ private final class RareSettings: Hashable, Sendable, Codable {
 
     init(_ values: Values) { self.values = values }
 
-    static func == (a: RareSettings, b: RareSettings) -> Bool { a === b || a.values == b.values }
-    func hash(into hasher: inout Hasher) { values.hash(into: &hasher) }
+    package static func == (a: RareFetchSettings, b: RareFetchSettings) -> Bool { a === b || a.values == b.values }
+    package func hash(into hasher: inout Hasher) { values.hash(into: &hasher) }
 }

@@ -67,10 +67,17 @@ extension FetchSelection {
 
     /// The tuple of one dictionary of the untyped request.
     ///
+    /// - Parameters:
+    ///   - values: The values of the dictionary.
+    ///   - places: For each column the place of its value; nil for a column that the untyped request lacks.
     /// - Throws: `typeMismatch` for a value that the type of its column cannot hold.
-    package func row(_ values: [String: PropertyValue]) throws -> (repeat each Column) {
-        var names = names.makeIterator()
-        return (repeat try (each Column).read(values, names.next()))
+    package func row(_ values: [PropertyValue], at places: [Int?]) throws -> (repeat each Column) {
+        var column = 0
+        func next() -> (value: PropertyValue, name: String) {
+            defer { column += 1 }
+            return (places[column].map { values[$0] } ?? .null, names[column])
+        }
+        return (repeat try (each Column).read(next()))
     }
 
     private func changing(_ change: (inout FetchDescription) -> Void) -> Self {
@@ -140,13 +147,13 @@ extension FetchColumn {
 
 extension AttributeValue {
     /// The value of a column, as a getter of the object would return it: a missing value becomes the unset value.
-    fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) throws -> Self {
-        let value = name.flatMap { values[$0] } ?? .null
+    fileprivate static func read(_ column: (value: PropertyValue, name: String)) throws -> Self {
+        let (value, name) = column
         if let decoded = Self(propertyValue: value) { return decoded }
         guard !value.isNull else { return unsetValue }
         throw HornbeamError(
             .typeMismatch,
-            "The column “\(name ?? "")” has a value that \(Self.self) cannot hold. Fetch dictionaries with selecting(_:), which hold every value.",
+            "The column “\(name)” has a value that \(Self.self) cannot hold. Fetch dictionaries with selecting(_:), which hold every value.",
             key: name, value: value)
     }
 }

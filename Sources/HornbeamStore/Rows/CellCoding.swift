@@ -135,14 +135,14 @@ extension CellColumn {
 /// Converts cells to values.
 extension StoredColumn {
     /// The value in a row; a to-one as `.objectID`.
-    func value(in row: RowView, schema: Schema, origin: StoreIdentities) throws(EngineError) -> PropertyValue {
+    func value(in row: RowView, schema: Schema, origin: @autoclosure () -> StoreIdentities) throws(EngineError) -> PropertyValue {
         switch type {
         case .reference:
             guard let reference = reference(in: row, schema: schema) else { return .null }
-            return .objectID(origin.objectID(reference))
+            return .objectID(origin().objectID(reference))
         case .objectID:
             if row.isNull(column) { return .null }
-            if let url = URL(string: try row.string(column)), let id = origin.storedID(url) { return .objectID(id) }
+            if let url = URL(string: try row.string(column)), let id = origin().storedID(url) { return .objectID(id) }
             throw unreadable
         default: return try plainValue(in: row)
         }

@@ -57,6 +57,16 @@ extension StackSnapshot {
         }
     }
 
+    /// The direct fetch of dictionaries for requests of the shape of `fetch`; nil as for objects, and for dictionaries of another kind.
+    package func directDictionaries(of fetch: ValidatedFetch) throws -> DirectDictionaries? {
+        guard let only else { return nil }
+        let program = try fetch.dictionaryProgram()
+        guard DirectDictionaries.canServe(program) else { return nil }
+        let objects = program.isGrouped ? fetch.withoutOrder : fetch.objects(for: program)
+        guard let shape = objects.shape, let direct = try directFetch(of: shape, counting: false) else { return nil }
+        return DirectDictionaries(direct, program, in: only)
+    }
+
     /// The results of a request in portions; nil as in `StoreSnapshot.portions`, and if there are several stores.
     package func portions(of fetch: ValidatedFetch) throws -> ScanPortions? {
         guard let only, fetch.request.affectedStores == nil else { return nil }

@@ -9,9 +9,11 @@ struct DirectFetchTests {
     private final class Part: ManagedObject {
         static let name = Attribute<String?>("name")
         static let number = Attribute<Int>("number", default: 0)
+        static let weight = Attribute<Double?>("weight")
 
         var name: String? { get { self[Self.name] } set { self[Self.name] = newValue } }
         var number: Int { get { self[Self.number] } set { self[Self.number] = newValue } }
+        var weight: Double? { get { self[Self.weight] } set { self[Self.weight] = newValue } }
 
         override class var entityName: String { "Part" }
     }
@@ -21,6 +23,7 @@ struct DirectFetchTests {
             Entity("Part") {
                 Attribute("name", .string, optional: true, indexed: true)
                 Attribute("number", .integer64, default: 0, indexed: true)
+                Attribute("weight", .double, optional: true)
             }
         }
     }
@@ -43,6 +46,8 @@ struct DirectFetchTests {
     private static func add(to context: ManagedObjectContext, _ name: String?, _ number: Int) -> Part {
         let part = Part(context: context)
         (part.name, part.number) = (name, number)
+        // Sums of these numbers depend on their order.
+        part.weight = number % 5 == 0 ? nil : 1 / Double(number)
         return part
     }
 
@@ -56,8 +61,33 @@ struct DirectFetchTests {
         ]
     }
 
+    private typealias Dictionaries = FetchRequest<[String: PropertyValue]>
+
+    /// Requests for dictionaries of the same objects: columns, totals of all, groups. All of them are made directly.
+    private static func dictionaries(_ request: Request) throws -> [Dictionaries] {
+        var objects = request
+        objects.sortDescriptors = []
+        objects.fetchLimit = 0
+        return try [
+            request.selecting("name", "number"), request.selecting(.expression("letters", "length:(name)", type: .double), "weight"),
+            objects.selecting(.count(as: "count"), .sum(of: "number", as: "sum"), .average(of: "weight", as: "mean"), .maximum(of: "name", as: "last")),
+            objects.selecting(.expression("first", "min:(SELF)"), .expression("last", "max:(SELF)"), .expression("sum", "sum:(SELF)"), .count(as: "count")),
+            objects.selecting(.count(distinct: "name", as: "names"), .expression("median", "median:(number)"), .sum(of: "weight", as: "weight")),
+            objects.selecting("name", .count(as: "count"), .sum(of: "weight", as: "weight")).grouped(by: "name"),
+            objects.selecting("name", .minimum(of: "number", as: "least")).grouped(by: "name").sorted(by: "least", ascending: false).limit(2).offset(1),
+            objects.selecting(.sum(of: "number", as: "sum")).offset(1), objects.selecting(.count(as: "count")).limit(1),
+        ]
+    }
+
+    /// Requests for dictionaries in the general way: different ones, and in the order of a column.
+    private static func generalDictionaries(_ request: Request) throws -> [Dictionaries] {
+        try [
+            request.selecting("name").distinct(), request.selecting(.expression("letters", "length:(name)")).sorted(by: "letters").limit(3),
+        ]
+    }
+
     /// The request in a form that has no shape, so that it is fetched without a kept plan.
-    private func planned(_ request: FetchRequest<Part>) -> FetchRequest<Part> {
+    private func planned<Result>(_ request: FetchRequest<Result>) -> FetchRequest<Result> {
         var request = request
         request.untyped.predicate = !(!(request.untyped.predicate ?? FetchPredicate(value: true)))
         return request
@@ -73,6 +103,57 @@ struct DirectFetchTests {
                 #expect(try context.count(request) == wanted.count, title, sourceLocation: location)
             }
         }
+    }
+
+    /// Makes the dictionaries in both ways. The context then remembers other shapes than those of the objects.
+    private func expectAgreementOfDictionaries(_ context: ManagedObjectContext, _ title: String, _ location: SourceLocation = #_sourceLocation) throws {
+        for name in ["n3", "n17", "none"] {
+            for request in try Self.requests(name, 20) {
+                for dictionaries in try Self.dictionaries(request) + Self.generalDictionaries(request) {
+                    let wanted = try context.fetch(planned(dictionaries))
+                    let title: Comment = "\(title): \(dictionaries.untyped)"
+                    #expect(try context.fetch(dictionaries) == wanted, title, sourceLocation: location)
+                    #expect(try context.fetch(dictionaries) == wanted, title, sourceLocation: location)
+                    #expect(try context.count(dictionaries) == wanted.count, title, sourceLocation: location)
+                }
+            }
+        }
+    }
+
+    @Test("FET-12, FET-14: the second fetch of dictionaries of a shape is direct; different dictionaries and those in the order of a column never are")
+    func secondFetchOfDictionariesIsDirect() throws {
+        for (number, request) in try Self.requests("n3", 20).enumerated() {
+            // The objects of a page are found in its order, so groups and totals of pages are made in the general way.
+            for (place, dictionaries) in try Self.dictionaries(request).enumerated() where number < 2 || place < 2 {
+                #expect(try context.directDictionaries(of: dictionaries.untyped) == nil)
+                let first = try context.fetch(dictionaries)
+                let rows = context.fetchCounters.rowsRead
+                #expect(try context.directDictionaries(of: dictionaries.untyped) == first, "\(dictionaries.untyped)")
+                // Another request has equal columns in another array.
+                let again = try Self.dictionaries(request)[place]
+                #expect(try context.directDictionaries(of: again.untyped) == first, "\(dictionaries.untyped)")
+                #expect(context.fetchCounters.rowsRead - rows <= 2 * 100)
+            }
+            for dictionaries in try Self.generalDictionaries(request) {
+                for _ in 0 ..< 3 {
+                    let isDirect = try context.directDictionaries(of: dictionaries.untyped) != nil
+                    #expect(!isDirect)
+                    _ = try context.fetch(dictionaries)
+                }
+            }
+        }
+    }
+
+    @Test("FET-16: a value that the type of its column cannot hold is the same error in a direct fetch")
+    func conversionsFail() throws {
+        let request = try Request().where("name == %@", "n3").selecting(.expression("small", "number", type: .integer16))
+        for part in try other.fetch(Request().where(Part.name == "n3")) { part.number = 100_000 }
+        try other.save()
+        var errors: [String] = []
+        for request in [request, request, planned(request)] {
+            do { _ = try context.fetch(request) } catch let error as HornbeamError { errors.append("\(error.code): \(error)") }
+        }
+        #expect(errors.count == 3 && Set(errors).count == 1, "\(errors)")
     }
 
     @Test("FET-2: the second fetch and the second count of a shape are direct, and create the same objects")
@@ -132,6 +213,7 @@ struct DirectFetchTests {
         try expectAgreement(context, event.title)
         let isUsed = try context.directObjects(of: Request().where(Part.name == "n5").untyped) != nil
         #expect(isUsed == event.isDirect, "after \(event.title)")
+        try expectAgreementOfDictionaries(context, event.title)
         try context.save()
         try expectAgreement(context, "\(event.title), saved")
     }
@@ -143,6 +225,7 @@ struct DirectFetchTests {
             let event = try #require(Self.events.randomElement(using: &random))
             try event.body(self)
             try expectAgreement(context, "seed \(seed), round \(round), after \(event.title)")
+            if round % 6 == 0 { try expectAgreementOfDictionaries(context, "seed \(seed), round \(round), after \(event.title)") }
             if Bool.random(using: &random) { try context.save() }
         }
     }
@@ -158,9 +241,11 @@ struct DirectFetchTests {
         #expect(try context.fetch(request).count == 2)
         #expect(try context.count(request) == 2)
         try expectAgreement(context, "pinned")
+        try expectAgreementOfDictionaries(context, "pinned")
         try context.setQueryGeneration(from: nil)
         #expect(try context.fetch(request).count == 3)
         try expectAgreement(context, "unpinned")
+        try expectAgreementOfDictionaries(context, "unpinned")
     }
 
     @Test("FET-2, MOC-6: a child context and one that does not merge fetch what they did before")
@@ -172,7 +257,10 @@ struct DirectFetchTests {
         try expectAgreement(child, "beside a change of the parent")
         #expect(try child.fetch(Request().where(Part.name == "n3")).count == 3)
         try context.save()
-        for fetching in [child, stale] { try expectAgreement(fetching, "after a save") }
+        for fetching in [child, stale] {
+            try expectAgreement(fetching, "after a save")
+            try expectAgreementOfDictionaries(fetching, "after a save")
+        }
     }
 
     @Test("FET-2: a request in a variable can be changed between two fetches")
@@ -235,6 +323,17 @@ struct DirectFetchTests {
         _ = try context.count(request)
         #expect(context.fetchCounters.fetches == before.fetches + 3)
         #expect(context.fetchCounters.rowsRead == before.rowsRead + 6)
+        // The general path counts the rows of groups, too, and those of plain dictionaries once.
+        for dictionaries in [request.selecting("name"), request.selecting(.sum(of: "number", as: "sum"))] {
+            var costs: [Int] = []
+            for request in [dictionaries, dictionaries, dictionaries] {
+                let before = context.fetchCounters
+                _ = try context.fetch(request)
+                #expect(context.fetchCounters.fetches == before.fetches + 1)
+                costs.append(context.fetchCounters.rowsRead - before.rowsRead)
+            }
+            #expect(costs == [2, 2, 2], "\(dictionaries.untyped)")
+        }
     }
 
     @Test("FET-17: with a second store the results are those of both")
@@ -244,6 +343,11 @@ struct DirectFetchTests {
         try stack.container.persistentStoreCoordinator.addPersistentStore(.inMemory())
         for _ in 0 ..< 3 { #expect(try context.fetch(request).count == 2) }
         try expectAgreement(context, "two stores")
+        let second = try #require(stack.container.persistentStoreCoordinator.persistentStores.last)
+        for number in 0 ..< 4 { try other.assign(Self.add(to: other, "n3", 500 + number), to: second) }
+        try other.save()
+        try expectAgreement(context, "objects in two stores")
+        try expectAgreementOfDictionaries(context, "objects in two stores")
     }
 }
 

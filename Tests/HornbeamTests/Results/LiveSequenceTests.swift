@@ -112,6 +112,35 @@ import Testing
         #expect(try await task.value <= 1)
     }
 
+    @Test(arguments: Setting.saved) func aCountOfDictionariesIsTheNumberOfGroups(setting: Setting) async throws {
+        let context = try context(setting)
+        var request = FetchRequest<Employee>()
+        request.resultType = .dictionaries
+        request.propertiesToFetch = ["salary", .count(as: "count")]
+        request.propertiesToGroupBy = ["salary"]
+        var counts = context.liveCount(of: request).makeAsyncIterator()
+        #expect(try await counts.next(isolation: #isolation) == 3)
+        // The group of salary 2 has another object, and then there is another group, twice.
+        context.employee("e8", salary: 2)
+        context.processPendingChanges()
+        for salary in [9, 10] {
+            context.employee("e\(salary)", salary: salary)
+            context.processPendingChanges()
+            #expect(try await counts.next(isolation: #isolation) == (salary == 9 ? 4 : 5))
+        }
+    }
+
+    @Test(arguments: Setting.saved) func aSelectionWithAChangedRequestHasItsColumns(setting: Setting) async throws {
+        let context = try context(setting)
+        var selection = Employee.select(\.salary.max, \.salary.min)
+        selection.untyped.resultType = .objects
+        selection.untyped.propertiesToFetch.removeLast()
+        let rows = try context.fetch(selection)
+        #expect(rows.map(\.0) == [2] && rows.map(\.1) == [nil])
+        var live = context.results(of: selection).makeAsyncIterator()
+        #expect(try await live.next(isolation: #isolation)?.map(\.0) == [2])
+    }
+
     @Test(arguments: Setting.saved) func anErrorEndsTheSequence(setting: Setting) async throws {
         let context = try context(setting)
         var results = context.results(of: FetchRequest<Employee>().sorted(by: "nmae")).makeAsyncIterator()

@@ -23,6 +23,14 @@ package struct AggregateAccumulator: Sendable {
         distinct = isDistinct ? [] : nil
     }
 
+    /// Removes all values. Keeps the memory.
+    package mutating func removeAll() {
+        count = 0
+        state = .empty
+        if !all.isEmpty { all.removeAll(keepingCapacity: true) }
+        if distinct?.isEmpty == false { distinct?.removeAll(keepingCapacity: true) }
+    }
+
     /// True if the value must not be added, because an equal value was added before.
     private mutating func isRepeated(_ value: PropertyValue) -> Bool {
         guard distinct != nil else { return false }

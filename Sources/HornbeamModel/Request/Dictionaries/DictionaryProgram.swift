@@ -8,6 +8,8 @@ package struct DictionaryProgram: Sendable {
 
     /// The columns' names, in the order of the request.
     package let names: [String]
+    /// The places of the columns in `names`.
+    package let places: [String: Int]
     /// The values that are read from each object.
     package let inputs: [Node]
     /// The inputs by which objects are grouped.
@@ -50,6 +52,8 @@ package struct DictionaryProgram: Sendable {
         let wanted = request.propertiesToFetch.isEmpty
             ? entity.attributes.filter { !$0.isTransient }.map { FetchColumn.property($0.name) } : request.propertiesToFetch
         names = wanted.map(\.name)
+        // Validation refuses equal names.
+        places = Dictionary(zip(names, names.indices)) { first, _ in first }
         isDistinct = request.returnsDistinctResults
         window = request.window
         isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.containsTotal($0) }
@@ -71,6 +75,12 @@ package struct DictionaryProgram: Sendable {
         inputs = compiler.inputs
         totals = compiler.totals
     }
+
+    /// True if the result is one dictionary with the totals of all objects, without a having predicate and a window.
+    package var hasOnlyTotals: Bool { isGrouped && grouping.isEmpty && having == nil && window.isWhole }
+
+    /// True if values of columns are converted to the columns' types.
+    package var convertsColumns: Bool { columns.contains { $0.type != nil } }
 
     /// True when order and window apply to the dictionaries, so that the fetch of the objects cannot apply them.
     package var windowAppliesToDictionaries: Bool { isGrouped || isDistinct || orderAppliesToDictionaries }

@@ -196,6 +196,17 @@ extension DictionaryProgram {
         return Array(window.of(kept.sorted(by: precedes)))
     }
 
+    /// The values of one object's dictionary, from all inputs of the object.
+    package func row(ofInputs inputs: [PropertyValue]) throws -> [PropertyValue] {
+        try columns.indices.map { try typed(inputs[$0], columns[$0]) }
+    }
+
+    /// The values of the only dictionary of a fetch without grouping.
+    package func row(ofTotals totals: [PropertyValue]) throws -> [PropertyValue] {
+        let values = GroupValues(grouping: [], inputs: [], totals: totals)
+        return try columns.map { try typed(value(of: $0.formula, values), $0) }
+    }
+
     fileprivate func row(_ values: GroupValues, first: UInt64) throws -> DictionaryRow {
         DictionaryRow(
             values: try columns.map { try typed(value(of: $0.formula, values), $0) },

@@ -60,8 +60,11 @@ package final class RequestShape: Sendable {
     }
 
     /// True for a request of this shape.
-    package func isShape(of other: FetchDescription) -> Bool {
-        guard settings.hasSettings(of: other), settings.entityName == other.entityName, settings.sortDescriptors == other.sortDescriptors
+    ///
+    /// - Parameter known: The rare settings of a request of this shape. Those of its copies need not be compared.
+    package func isShape(of other: FetchDescription, known: RareFetchSettings? = nil) -> Bool {
+        guard settings.hasSettings(of: other), (known != nil && other.rare === known) || settings.rare == other.rare,
+            settings.entityName == other.entityName, settings.sortDescriptors == other.sortDescriptors
         else { return false }
         guard let predicate else { return other.predicate == nil }
         guard let other = other.predicate else { return false }
@@ -142,14 +145,14 @@ extension FetchDescription {
         return hash.value
     }
 
-    /// True if the settings besides entity, predicate and order are equal.
+    /// True if the settings besides entity, predicate, order and rare ones are equal.
     fileprivate func hasSettings(of other: FetchDescription) -> Bool {
         fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize
             && resultType == other.resultType && includesSubentities == other.includesSubentities
             && includesPropertyValues == other.includesPropertyValues && returnsObjectsAsFaults == other.returnsObjectsAsFaults
             && includesPendingChanges == other.includesPendingChanges
             && shouldRefreshRefetchedObjects == other.shouldRefreshRefetchedObjects
-            && returnsDistinctResults == other.returnsDistinctResults && hasSameRareSettings(as: other)
+            && returnsDistinctResults == other.returnsDistinctResults
     }
 
     /// The constants of the conditions, in their order, if the predicate is a comparison or an AND of comparisons; empty for another predicate.

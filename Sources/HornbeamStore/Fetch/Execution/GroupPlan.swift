@@ -75,7 +75,7 @@ extension GroupPlan.Source {
     fileprivate init(_ total: DictionaryProgram.Total, _ program: ColumnProgram) {
         let countsDistinct = total.isDistinct && total.function == .count
         switch program {
-        case .object: self = .object
+        case .object where total.function == .count: self = .object
         case let program where countsDistinct && program.hasNumbers: self = .distinctNumbers(program)
         case .cell(let column) where countsDistinct && column.type == .string: self = .distinctTexts(column)
         case .cell(let column) where column.type.isWholeNumber: self = .int(column)
