@@ -38,8 +38,8 @@ struct LiveCount<Object: ManagedObject> {
         let fetch = try context.prepared(request.untyped)
         let dependencies = ResultDependencies(fetch, sectionKeyPath: nil)
         (self.fetch, self.dependencies) = (fetch, dependencies)
-        // The keys are fetched at the second count: a count that does not change needs none.
         let countsObjects = request.untyped.resultType != .dictionaries
+        // The keys are fetched at the second count: a count that does not change needs none.
         if canUpdate, countsObjects, dependencies.isByObject, context.canTrustMemory, count <= Self.mostMembers {
             members = Members(try context.findPrepared(fetch))
         }
