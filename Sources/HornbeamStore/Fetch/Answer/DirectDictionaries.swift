@@ -12,7 +12,7 @@ package final class DirectDictionaries {
     private let inputPrograms: [ColumnProgram]
     private let convertsColumns: Bool
     // A request changes them and calls nothing that could use them meanwhile, so the check of exclusive access is omitted, as in `DirectFetch`. Between
-    // requests they are empty: a context should not retain values of rows.
+    // requests they hold no values of rows, which a context should not retain.
 
     /// The totals of a fetch whose only result they are; empty for others.
     @safe @exclusivity(unchecked) private var accumulators: [AggregateAccumulator]
