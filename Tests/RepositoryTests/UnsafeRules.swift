@@ -53,6 +53,7 @@ import Testing
         "HornbeamThreads/ThreadTeam": "semaphores of POSIX, which must not move",
         "HornbeamEngine/Codec/Bytes": "borrowed bytes with typed loads",
         "HornbeamEngine/Codec/XXH64": "the hash reads 32 bytes a step",
+        "HornbeamEngine/Editing/KeyFilter": "the words of the filter, in huge pages",
         "HornbeamEngine/FileSystem/EngineError+Errno": "texts of the C library",
         "HornbeamEngine/FileSystem/PosixFileSystem": "folder listings of the C library",
         "HornbeamEngine/Nodes/ResolvedLayout": "columns of a layout, read for each cell",

@@ -14,6 +14,7 @@ struct EngineOracle {
         mutating func apply(_ change: Change) {
             switch change {
             case .put(let key, let value): entries[key] = value
+            case .batch(let batch): for (key, value) in batch { entries[key] = value }
             case .delete(let key): entries[key] = nil
             case .row(let key, let row): rows[key] = row
             case .deleteRows(let keys): for key in keys { rows[key] = nil }
@@ -40,6 +41,8 @@ struct EngineOracle {
     /// The kinds of change in a transaction.
     enum Change {
         case put([UInt8], [UInt8])
+        /// Puts entries together, of which most go into the insert buffer.
+        case batch([(key: [UInt8], value: [UInt8])])
         case delete([UInt8])
         case row(UInt64, OracleRow)
         case deleteRows([UInt64])
@@ -118,7 +121,7 @@ struct EngineOracle {
         return (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)
             let rowKey = UInt64.random(in: 1...80, using: &random)
-            switch Int.random(in: 0..<11, using: &random) {
+            switch Int.random(in: 0..<12, using: &random) {
             case 0..<3:
                 let length = Int.random(in: 0..<30, using: &random) == 0 ? 700 : Int.random(in: 0..<60, using: &random)
                 return .put(key, value(number, length))
@@ -126,7 +129,10 @@ struct EngineOracle {
             case 4..<7: return .row(rowKey, OracleRow.random(pageSize: pageSize, &random))
             case 7: return .deleteRows([rowKey, rowKey + 3, rowKey + 5])
             case 8: return .patch([rowKey, rowKey + 1, rowKey + 7], Int64(number))
-            case 9: return .add((rowKey...rowKey + 20).filter { $0 % 3 != 0 }, Int64(number))
+            case 9: return .batch((0..<5).map { _ in
+                (Array("key \(Int.random(in: 0..<60, using: &random))".utf8), value(number, .random(in: 0..<60, using: &random)))
+            })
+            case 10: return .add((rowKey...rowKey + 20).filter { $0 % 3 != 0 }, Int64(number))
             default: return .deleteEntries(Set((0..<3).map { _ in
                 Change.rowKey(value(.random(in: 2...number, using: &random), 8))
             }).subtracting([0]).sorted())
@@ -184,6 +190,10 @@ struct EngineOracle {
         for change in changes {
             switch change {
             case .put(let key, let value): try transaction.put(key, value, in: index)
+            case .batch(let entries):
+                let batch = EntryBatch()
+                for (key, value) in entries { unsafe key.withUnsafeBytes { key in unsafe value.withUnsafeBytes { unsafe batch.append(key, $0) } } }
+                try transaction.put(batch, in: index)
             case .delete(let key): _ = try transaction.delete(key, from: index)
             case .row(let key, let row):
                 row.fill(buffer)

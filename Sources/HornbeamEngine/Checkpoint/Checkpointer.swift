@@ -95,6 +95,7 @@ final class Checkpointer: Sendable {
         meta.nextObjectKey = version.nextObjectKey
         meta.catalogue = image.catalogue
         meta.fileTable = image.fileTable
+        meta.hasInsertBuffers = version.trees.contains { $0.insertBuffer != nil }
         meta.oldestLogSegment =
             isClosing || log == nil
             ? log?.nextSegment ?? before.latest.nextLogSegment : log!.segment(holding: mark.position)

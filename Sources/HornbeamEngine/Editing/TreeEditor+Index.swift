@@ -97,16 +97,30 @@ extension TreeEditor {
     /// Deletes a key; false if it does not exist.
     func delete(_ key: Bytes) throws(EngineError) -> Bool {
         guard let (index, found) = try seek(key), found else { return false }
+        try remove(index..<index + 1)
+        return true
+    }
+
+    /// Deletes the entries of one leaf from a key, which must exist, through another one. Returns their number; 0 if the first key does not exist.
+    func delete(from first: Bytes, through last: Bytes) throws(EngineError) -> Int {
+        guard let (index, found) = try seek(first), found else { return 0 }
+        let end = node(leaf).lowerBound(last, from: index)
+        let range = index..<end.index + (end.found ? 1 : 0)
+        try remove(range)
+        return range.count
+    }
+
+    /// Removes entries of the current leaf.
+    private func remove(_ range: Range<Int>) throws(EngineError) {
         let leaf = node(leaf)
-        noteDeadBlob(leaf, index)
-        leaf.remove(at: index)
-        addToCounts(-1)
+        for index in range { noteDeadBlob(leaf, index) }
+        leaf.remove(range)
+        addToCounts(-range.count)
         if leaf.count == 0 {
             removeEmptyLeaf()
             try lowerRoot()
         } else if !path.isEmpty, isSparse(self.leaf) {
             try mergeUpwards { left, right in self.joinSlotted(left, right, separator: nil) }
         }
-        return true
     }
 }

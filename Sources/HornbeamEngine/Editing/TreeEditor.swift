@@ -13,6 +13,8 @@ final class TreeEditor {
     let ledger: NodeLedger
     let pool: FramePool
     @safe @exclusivity(unchecked) var layouts: TableLayouts?
+    /// The insert buffer of an index; nil if it has none.
+    @safe @exclusivity(unchecked) var insertBuffer: TreeID?
     @safe @exclusivity(unchecked) private(set) var root: PageReference
     /// Inner nodes from the root down, each with the index of its link.
     @safe @exclusivity(unchecked) private(set) var path: [(frame: UInt32, index: Int)] = []
@@ -25,10 +27,11 @@ final class TreeEditor {
     /// Of a table: the key of the last new row. A row behind it probably begins or continues a run of ascending keys.
     @safe @exclusivity(unchecked) var lastInserted: UInt64 = 0
 
-    init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
+    init(id: TreeID, root: PageReference, layouts: TableLayouts?, insertBuffer: TreeID? = nil, ledger: NodeLedger) {
         self.id = id
         self.root = root
         self.layouts = layouts
+        self.insertBuffer = insertBuffer
         self.ledger = ledger
         isTable = layouts != nil
         pool = ledger.pool

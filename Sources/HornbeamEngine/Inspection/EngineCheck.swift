@@ -49,6 +49,23 @@ private final class VersionCheck {
             }
             try check(tree.root, tree, level: nil, bounds: Bounds())
         }
+        for tree in version.trees { try tree.insertBuffer.map { (buffer) throws(EngineError) in try compare(tree, try version.record(buffer)) } }
+    }
+
+    /// Reports a key that an index and its insert buffer both have. Unreadable pages have been reported before.
+    private func compare(_ index: TreeRecord, _ buffer: TreeRecord) throws(EngineError) {
+        func view(_ tree: TreeRecord) -> IndexView {
+            IndexView(root: TreeRoot(pool: pool, reference: tree.root, hint: tree.hint, leafKind: .indexLeaf, version: version), owner: version)
+        }
+        do throws(EngineError) {
+            try unsafe view(buffer).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
+                let isInBoth = try unsafe view(index).withValue(key) { (_) throws(EngineError) in true } == true
+                if isInBoth { problem(index, "has a key that its insert buffer has too") }
+                return !isInBoth
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+        }
     }
 
     private func problem(_ tree: TreeRecord, _ text: String) {

@@ -22,8 +22,10 @@ struct MetaBlock {
     static let magic: UInt64 = 0x4D41_4542_4E52_4F48  // "HORNBEAM"
     /// Version 1 is the same without pages as segments; the next checkpoint writes the newest version.
     static let version: UInt32 = 2
-    /// The incompatible features that this version of the library supports: none.
-    static let knownFeatures: UInt64 = 0
+    /// The incompatible feature of a store in which an index has an insert buffer.
+    static let insertBuffers: UInt64 = 2
+    /// The incompatible features that this version of the library supports.
+    static let knownFeatures = insertBuffers
     static let cleanFlag: UInt32 = 1
 
     // Offsets of the fields.
@@ -73,6 +75,7 @@ struct MetaBlock {
         unsafe block.set(MetaBlock.version, at: MetaBlock.versionOffset)
         unsafe block.set(UInt32(state.pageSize), at: MetaBlock.pageSizeOffset)
         unsafe block.set(state.compatibleFeatures, at: MetaBlock.compatibleOffset)
+        unsafe block.set(state.hasInsertBuffers ? MetaBlock.insertBuffers : 0, at: MetaBlock.incompatibleOffset)
         unsafe block.set(state.store.high, at: MetaBlock.storeOffset)
         unsafe block.set(state.store.low, at: MetaBlock.storeOffset + 8)
         unsafe block.set(state.salt, at: MetaBlock.saltOffset)
@@ -146,6 +149,7 @@ struct MetaBlock {
             nextPageFile: PageFileNumber(unsafe block.integer(at: nextPageFileOffset)),
             isCleanlyClosed: unsafe block.integer(at: flagsOffset, as: UInt32.self) & cleanFlag != 0)
         state.compatibleFeatures = word(compatibleOffset)
+        state.hasInsertBuffers = word(incompatibleOffset) & insertBuffers != 0
         return state
     }
 }

@@ -11,6 +11,8 @@ package struct MetaState: Hashable, Sendable {
     package var pageSize: Int
     /// Features of the format that an older library may ignore.
     package var compatibleFeatures: UInt64 = 0
+    /// True if an index of the checkpoint has an insert buffer, which a library without them would not read.
+    package var hasInsertBuffers = false
 
     // The checkpoint.
     /// The number of the checkpoint. The first has the number 1.

@@ -245,14 +245,17 @@ struct SlottedNode {
         return true
     }
 
-    func remove(at i: Int) {
+    func remove(at i: Int) { remove(i..<i + 1) }
+
+    func remove(_ range: Range<Int>) {
         let n = count
-        assert(i >= 0 && i < n, "A node has the entry that is removed.")
-        page.heapGarbage += tailLength(i) + valueLength(i)
+        assert(range.lowerBound >= 0 && range.upperBound <= n, "A node has the entries that are removed.")
+        for i in range { page.heapGarbage += tailLength(i) + valueLength(i) }
         assert(page.heapGarbage <= page.limit - page.heapStart, "Dead bytes lie in the heap.")
-        page.move(from: Page.headerSize + 8 * (i + 1), to: Page.headerSize + 8 * i, count: 8 * (n - i - 1))
-        if isInner { page.move(from: link(i + 1), to: link(i), count: SlottedNode.linkSize * (n - i - 1)) }
-        page.move(from: slot(i + 1), to: slot(i), count: SlottedNode.slotSize * (n - i - 1))
-        page.count = n - 1
+        let (first, end) = (range.lowerBound, range.upperBound)
+        page.move(from: Page.headerSize + 8 * end, to: Page.headerSize + 8 * first, count: 8 * (n - end))
+        if isInner { page.move(from: link(end), to: link(first), count: SlottedNode.linkSize * (n - end)) }
+        page.move(from: slot(end), to: slot(first), count: SlottedNode.slotSize * (n - end))
+        page.count = n - range.count
     }
 }

@@ -11,7 +11,7 @@ extension FramePool {
         guard state.allocationsUntilClock == 0 else { return state.allocationsUntilClock -= 1 }
         runClock(&state, wanted: 32)
         reclaim(&state)
-        let kept = max(capacity / 8, FramePool.freeKept)
+        let kept = max(capacity / 8 - state.reserved, FramePool.freeKept)
         if state.free.count > kept { returnMemory(&state, downTo: state.inUse + kept / 2) }
     }
 

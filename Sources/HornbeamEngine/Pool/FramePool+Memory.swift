@@ -7,7 +7,6 @@ extension FramePool {
     /// The size of a huge page. A small page that is not in the processor's TLB costs a walk of the page tables, and two walks on a virtual
     /// machine. With huge pages, a large pool fits in the TLB.
     private static let hugePageBytes = PoolMemory.hugePageBytes
-    private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
     private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
     /// Smaller pools use small pages, since a huge page uses all its memory at the first access.
     private static let bytesForHugePages = 32 << 20
@@ -24,7 +23,7 @@ extension FramePool {
         // would take longer than reading them.
         guard state.end >= FramePool.framesBeforePrefault else { return }
         let left = Int(state.prefaulted) - Int(state.end)
-        let ahead = min(FramePool.prefaultBytes / pageSize, capacity - Int(state.prefaulted))
+        let ahead = min(FramePool.prefaultBytes / pageSize, capacity - state.reserved - Int(state.prefaulted))
         if left < ahead / 2, Int(state.end) * pageSize >= FramePool.prefaultBytes, Cores.count > 1,
             unsafe prefaulter.begin(base + Int(state.prefaulted) * pageSize, ahead * pageSize)
         {
@@ -42,7 +41,7 @@ extension FramePool {
     private func useHugePages(_ state: inout State) {
         guard !state.hasHugePages, capacity * pageSize >= FramePool.bytesForHugePages, state.end >= FramePool.framesBeforeHugePages else { return }
         state.hasHugePages = true
-        _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
+        _ = unsafe madvise(base, (maximum + 1) * pageSize, PoolMemory.adviseHugePages)
         _ = unsafe madvise(base, FramePool.hugePageBytes, FramePool.collapseToHugePage)
     }
 

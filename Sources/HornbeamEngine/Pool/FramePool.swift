@@ -43,6 +43,8 @@ import Synchronization
         var clockHand: UInt32 = 1
         /// The number of allocations before the clock runs again, after it found too few pages.
         var allocationsUntilClock = 0
+        /// The number of frames whose memory is used outside of the pool.
+        var reserved = 0
         var inUse: Int { Int(end) - 1 - free.count - freeWithoutMemory.count - limbo.count }
     }
 
@@ -136,7 +138,7 @@ import Synchronization
     }
 
     private func takeFrame(_ state: inout State) -> UInt32? {
-        if state.inUse >= capacity { makeRoom(&state) }
+        if state.inUse + state.reserved >= capacity { makeRoom(&state) }
         if let frame = state.free.popLast() { return frame }
         if state.limbo.count >= FramePool.reclaimedAtOnce { reclaim(&state) }
         if let frame = state.free.popLast() ?? state.freeWithoutMemory.popLast() { return frame }
@@ -150,6 +152,19 @@ import Synchronization
         state.end += 1
         return state.end - 1
     }
+
+    /// Reduces the goal for the frames in use, because as much memory is used outside of the pool. Returns memory to the system for it.
+    func reserve(bytes: Int) {
+        state.withLock { state in
+            state.reserved += bytes / pageSize
+            let excess = state.inUse + state.reserved - capacity
+            if excess > 0 { runClock(&state, wanted: excess) }
+            reclaim(&state)
+            returnMemory(&state, downTo: max(capacity - state.reserved, state.inUse))
+        }
+    }
+
+    func endReserving(bytes: Int) { state.withLock { $0.reserved -= bytes / pageSize } }
 
     /// Releases the frames that still contain their retired content.
     func release(_ retired: [RetiredFrame]) {
@@ -184,9 +199,10 @@ import Synchronization
     /// next access to one is a page fault.
     func trim() {
         state.withLock { state in
-            if state.inUse > capacity { runClock(&state, wanted: state.inUse - capacity) }
+            let goal = capacity - state.reserved
+            if state.inUse > goal { runClock(&state, wanted: state.inUse - goal) }
             reclaim(&state)
-            returnMemory(&state, downTo: max(capacity, state.inUse + capacity / 4))
+            returnMemory(&state, downTo: max(goal, state.inUse + capacity / 4))
         }
     }
 

@@ -14,6 +14,7 @@ internal import HornbeamThreads
     nonisolated(unsafe) let base: UnsafeMutableRawPointer  // fixed at init
 
     static let hugePageBytes = 2 << 20
+    static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
     /// The largest number of used frames with which a mapping is saved for the next pool.
     private static let reusableFramesMax = 32
     private static let spare = Guarded<PoolMemory?>(nil)

@@ -22,15 +22,22 @@ package struct UnreadablePart: Sendable, Hashable {
 package struct ReadableTree: Sendable {
     let snapshot: Snapshot
     let record: TreeRecord
-    /// The readable leaves: those that the walk reached in key order, and in between those that were found without their parents.
+    /// The readable leaves: those that the walk reached in key order, and in between those that were found without their parents. Those of an
+    /// insert buffer come first: leaves without parents may be older than the index.
     fileprivate(set) var leaves: [PageReference] = []
-    /// The unreadable parts, in key order.
+    /// The unreadable parts, in key order; those of an insert buffer come first.
     package fileprivate(set) var gaps: [UnreadablePart] = []
 
     package var name: String { record.name }
     package var isTable: Bool { record.layouts != nil }
     /// The number of all entries, readable or not, according to the root.
-    package var count: Int { Int(record.root.count) }
+    package fileprivate(set) var count: Int
+    fileprivate init(_ snapshot: Snapshot, _ record: TreeRecord) {
+        self.snapshot = snapshot
+        self.record = record
+        count = Int(record.root.count)
+    }
+
     /// The current layout of a table; nil for an index.
     package var layout: ColumnLayout? { record.layouts?.all.last }
 
@@ -75,8 +82,13 @@ extension Snapshot {
     ///
     /// O(n). The result needs 24 bytes for each leaf.
     package func readable(_ id: TreeID, _ search: LeafSearch) throws(EngineError) -> ReadableTree {
-        var walk = ReadableWalk(tree: ReadableTree(snapshot: self, record: try version.record(id)), search: search)
+        let record = try version.record(id)
+        var walk = ReadableWalk(tree: ReadableTree(self, record), search: search)
         try walk.run()
+        guard let buffer = try record.insertBuffer.map({ (buffer) throws(EngineError) in try readable(buffer, search) }) else { return walk.tree }
+        walk.tree.leaves = buffer.leaves + walk.tree.leaves
+        walk.tree.gaps = buffer.gaps + walk.tree.gaps
+        walk.tree.count += buffer.count
         return walk.tree
     }
 
@@ -86,8 +98,10 @@ extension Snapshot {
     /// The next object key that the store assigns.
     package var nextObjectKey: UInt64 { version.nextObjectKey }
 
-    /// All trees by name. The tree of the named values has an empty name.
-    package var allTrees: [(name: String, id: TreeID)] { version.trees.map { ($0.name, $0.id) } }
+    /// All trees by name, without insert buffers. The tree of the named values has an empty name.
+    package var allTrees: [(name: String, id: TreeID)] {
+        version.trees.filter { InsertBuffer.index(of: $0.name) == nil }.map { ($0.name, $0.id) }
+    }
 }
 
 /// One walk over a tree. It checks that levels decrease, so a damaged tree cannot cause an endless recursion.

@@ -53,6 +53,8 @@ package final class Engine: Sendable {
     package let queue = CommitQueue()
     /// Rows for transactions that apply redo.
     let replayRows = ReplayRows()
+    /// The filters of indexes with an insert buffer.
+    let insertBuffers = InsertBuffers()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier

@@ -25,8 +25,19 @@ import Glibc
     /// The key of an entry, by its index in the order of insertion. O(n log n).
     package func key(at index: Int) -> [UInt8] { list.key(at: index) }
 
+    /// Sorts the entries, and returns some of the keys at even distances, among them the first and the last one.
+    func sampledKeys(atMost most: Int) -> [[UInt8]] {
+        list.sort()
+        guard list.entries.count > 0 else { return [] }
+        let steps = min(most, list.entries.count) - 1
+        let list = list
+        return list.bytes.withBorrowedBytes { bytes in
+            (0...steps).map { EntryList.key(list.entries[(list.entries.count - 1) * $0 / max(steps, 1)], bytes).array }
+        }
+    }
+
     /// Sorts the entries and calls `body` with ranges of their indexes in key order, and a function that returns the entry of an index.
-    fileprivate func forEachPart<R>(
+    func forEachPart<R>(
         _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
     ) throws(EngineError) -> R? {
         list.sort()
@@ -67,6 +78,8 @@ private struct EntryList {
     private(set) var entries: [Entry] = []
     /// The number of leading bytes that all keys share.
     private var shared = Int.max
+    /// True if no entry was added since the last `sort`.
+    private var isSorted = false
 
     var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
 
@@ -79,6 +92,7 @@ private struct EntryList {
     mutating func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         precondition(key.count <= 0xFFFF && value.count <= 0xFFFF, "Entries of a batch are shorter than 64 KiB.")
         precondition(bytes.count + key.count + value.count <= UInt32.max, "A batch of entries holds less than 4 GiB.")
+        isSorted = false
         noteShared(unsafe Bytes(key))
         entries.append(
             Entry(
@@ -119,17 +133,19 @@ private struct EntryList {
 
     /// Sorts the heads with a radix sort, and then entries with equal heads by comparison. O(n) unless many heads are equal.
     mutating func sort() {
+        if isSorted { return }
+        isSorted = true
         let stored = bytes
         stored.withBorrowedBytes { bytes in
-            var isSorted = true
+            var isInOrder = true
             var last: UInt64 = 0
             for i in entries.indices {
                 let head = Self.key(entries[i], bytes).dropFirst(shared).head
                 entries[i].head = head
-                if head < last { isSorted = false }
+                if head < last { isInOrder = false }
                 last = head
             }
-            if !isSorted { sortByHeads() }
+            if !isInOrder { sortByHeads() }
             sortEqualHeads(bytes)
             assert(zip(entries, entries.dropFirst()).allSatisfy { $0.head <= $1.head }, "Sorted entries ascend.")
         }
@@ -185,7 +201,7 @@ extension WriteTransaction {
     }
 
     private func put(_ batch: EntryBatch, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Int? {
-        let existing = try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: index, onlyNew: onlyNew) }
+        let existing = try putThroughBuffer(batch, in: index, onlyNew: onlyNew)
         return existing.map { batch.insertionIndex(of: $0) }
     }
 }

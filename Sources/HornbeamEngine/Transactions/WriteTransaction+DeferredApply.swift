@@ -65,7 +65,7 @@ extension WriteTransaction {
     }
 
     /// Runs a lookup inside an epoch. After an error the transaction can only be aborted.
-    private func lookUp<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+    func lookUp<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
         do throws(EngineError) { return try body() } catch {

@@ -56,6 +56,12 @@ extension WriteTransaction {
         guard !rows.isEmpty else { return }
         assert(zip(rows, rows.dropFirst()).allSatisfy(<=), "Keys of selected rows ascend.")
         let keys = RowKeySet(rows)
+        if let buffer = editor.insertBuffer { try deleteEntries(of: keys, at: place, from: try self.index(editing: buffer)) }
+        try deleteEntries(of: keys, at: place, from: editor)
+        redo.deleteEntries(index, place, rows)
+    }
+
+    private func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace, from editor: TreeEditor) throws(EngineError) {
         try mutateInSteps { () throws(EngineError) in
             for rest in try editor.deleteEntries(of: keys, at: place) {
                 try mutate { () throws(EngineError) in
@@ -63,7 +69,6 @@ extension WriteTransaction {
                 }
             }
         }
-        redo.deleteEntries(index, place, rows)
     }
 
     // MARK: Replay

@@ -31,14 +31,15 @@ extension WriteTransaction {
         for editor in editors.all where created[editor.id] == nil {
             guard let position = base.position(of: editor.id) else { continue }
             let old = trees[position]
-            if old.root == editor.root, old.layouts === editor.layouts { continue }
-            trees[position] = TreeRecord(id: editor.id, name: old.name, root: editor.root, layouts: editor.layouts)
+            if old.root == editor.root, old.layouts === editor.layouts, old.insertBuffer == editor.insertBuffer { continue }
+            trees[position] = TreeRecord(
+                id: editor.id, name: old.name, root: editor.root, layouts: editor.layouts, insertBuffer: editor.insertBuffer)
         }
         if !dropped.isEmpty { trees.removeAll { dropped.contains($0.id) } }
         let new = created.isEmpty ? [] : created.sorted { $0.key < $1.key }
         for (id, name) in new {
             guard let editor = editors[id] else { continue }
-            trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
+            trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts, insertBuffer: editor.insertBuffer))
         }
         assert(zip(trees, trees.dropFirst()).allSatisfy { $0.id < $1.id }, "The trees of a version ascend.")
         assert(trees.allSatisfy { $0.id.rawValue < nextTree }, "The next tree has a new number.")

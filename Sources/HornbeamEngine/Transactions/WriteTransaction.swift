@@ -89,6 +89,7 @@ package final class WriteTransaction {
             throw EngineError(.tooLarge, "Tree \(id) cannot be created: its number or its name is out of range.")
         }
         assert(editors[id] == nil, "A new tree has a new number.")
+        if layout == nil, let index = InsertBuffer.index(of: name).flatMap({ names[$0] }) { try self.index(editing: index).insertBuffer = id }
         names[name] = id
         created[id] = name
         nextTree = id.rawValue + 1
@@ -116,9 +117,19 @@ package final class WriteTransaction {
         guard tree != StoreVersion.valuesTree else {
             throw EngineError(.unknownTree, "The tree of named values cannot be dropped.")
         }
+        if let buffer = try editor(tree).insertBuffer { try dropTree(buffer) }
+        try dropTree(tree)
+        // A replay finds the insert buffer by itself.
+        redo.drop(tree)
+    }
+
+    private func dropTree(_ tree: TreeID) throws(EngineError) {
         let editor = try editor(tree)
         try mutateInSteps { () throws(EngineError) in try editor.retireAll() }
-        redo.drop(tree)
+        engine.insertBuffers.forget(tree, ledger.pool)
+        if let index = names.first(where: { $0.value == tree }).flatMap({ InsertBuffer.index(of: $0.key) }).flatMap({ names[$0] }) {
+            try self.editor(index).insertBuffer = nil
+        }
         names = names.filter { $0.value != tree }
         assert(editors[tree] === editor, "A dropped tree was changed by its editor.")
         editors.remove(tree)
@@ -196,11 +207,12 @@ package final class WriteTransaction {
         try key.withBorrowedBytes { key throws(EngineError) in try delete(key, from: index) }
     }
 
-    private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
+    func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
         let editor = try self.index(editing: index)
         guard key.count <= keyLengthMax else {
             throw EngineError(.tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(keyLengthMax).")
         }
+        if let isPut = try putBuffered(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         if let isPut = try putDeferred(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         try writeLeavesEarly()
         return try mutate { () throws(EngineError) in
@@ -238,10 +250,10 @@ package final class WriteTransaction {
         }
     }
 
-    private var keyLengthMax: Int { min(StoreLimits.keyLengthMax, pageSize / 8) }
+    var keyLengthMax: Int { min(StoreLimits.keyLengthMax, pageSize / 8) }
 
     /// True if an entry can be put into a leaf as it is.
-    private func isPlain(_ entry: (key: Bytes, value: Bytes)) -> Bool { entry.key.count <= keyLengthMax && entry.value.count <= blobThreshold }
+    func isPlain(_ entry: (key: Bytes, value: Bytes)) -> Bool { entry.key.count <= keyLengthMax && entry.value.count <= blobThreshold }
 
     private func store(
         _ editor: TreeEditor, _ key: Bytes, _ value: Bytes, isBlob: Bool, onlyNew: Bool
@@ -277,6 +289,7 @@ package final class WriteTransaction {
 
     func delete(_ key: Bytes, from index: TreeID) throws(EngineError) -> Bool {
         let editor = try self.index(editing: index)
+        if try deleteBuffered(key, of: editor) { return true }
         let isDeleted = try mutate { () throws(EngineError) in try editor.delete(key) }
         if isDeleted { redo.delete(index, key) }
         return isDeleted
@@ -362,9 +375,10 @@ package final class WriteTransaction {
 
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let editor = try index(editing: id)
+        let buffer = try editor.insertBuffer.map { (buffer) throws(EngineError) in IndexReader(try index(buffer)) }
         return IndexView(
             root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .indexLeaf, version: nil),
-            owner: engine)
+            buffer: buffer, owner: engine)
     }
 
     package func table(_ id: TreeID) throws(EngineError) -> TableView {
@@ -382,12 +396,12 @@ package final class WriteTransaction {
         if let editor = editors[id] { return appliesDeferred ? try applied(editor) : editor }
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
         let record = try base.record(id)
-        let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
+        let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, insertBuffer: record.insertBuffer, ledger: ledger)
         editors.insert(editor)
         return editor
     }
 
-    private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
+    func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
         let editor = try editor(id)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
         return editor

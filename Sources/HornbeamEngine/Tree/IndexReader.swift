@@ -1,8 +1,8 @@
-// Searches an index of one version repeatedly, without changing reference counts and without new arrays.
+// Searches an index of one version repeatedly, without changing reference counts and, unless it has an insert buffer, without new arrays.
 
 /// An index of one version, for callers that search it repeatedly. It is a class, so that a call passes one word.
 package final class IndexReader: Sendable {
-    private let view: IndexView
+    let view: IndexView
 
     package init(_ view: IndexView) { self.view = view }
 
@@ -13,7 +13,7 @@ package final class IndexReader: Sendable {
         startingWith prefix: [UInt8], most: Int, into suffixes: inout [UInt64]
     ) throws(EngineError) -> Bool {
         suffixes.removeAll(keepingCapacity: true)
-        guard !view.root.reference.isEmpty else { return true }
+        guard view.count > 0 else { return true }
         let isWhole = try prefix.withBorrowedBytes { prefix throws(EngineError) in try findSuffixesInLeaf(prefix, most, &suffixes) }
         if isWhole { return suffixes.count <= most }
         suffixes = try view.suffixes(in: KeyRange(prefix: prefix), most: most < .max ? most + 1 : most)
@@ -24,7 +24,7 @@ package final class IndexReader: Sendable {
     /// members of an owner.
     package func suffixes(startingWith number: UInt64, most: Int) throws(EngineError) -> [UInt64] {
         var suffixes: [UInt64] = []
-        guard !view.root.reference.isEmpty, most > 0 else { return suffixes }
+        guard view.count > 0, most > 0 else { return suffixes }
         let isWhole = unsafe try withUnsafeBytes(of: number.bigEndian) { (prefix) throws(EngineError) in
             try findSuffixesInLeaf(unsafe Bytes(prefix), most - 1, &suffixes)
         }
@@ -32,9 +32,11 @@ package final class IndexReader: Sendable {
         return try view.suffixes(in: KeyRange(prefix: unsafe withUnsafeBytes(of: number.bigEndian) { unsafe Array($0) }), most: most)
     }
 
-    /// Finds the keys in the leaf where the prefix belongs, at most one more than `most`. False if further keys may be in the next leaf.
+    /// Finds the keys in the leaf where the prefix belongs, at most one more than `most`. False if further keys may be in the next leaf or in the
+    /// insert buffer.
     private func findSuffixesInLeaf(_ prefix: Bytes, _ most: Int, _ suffixes: inout [UInt64]) throws(EngineError) -> Bool {
-        try view.root.reading { () throws(EngineError) in
+        guard view.buffer == nil else { return false }
+        return try view.root.reading { () throws(EngineError) in
             let leaf = SlottedNode(view.root.pool.page(try view.root.leaf { $0.childIndex(for: prefix) }))
             let first = leaf.lowerBound(prefix).index
             let end = leaf.endOfKeys(startingWith: prefix, from: first, most: most < .max ? most + 1 : most)

@@ -3,11 +3,21 @@
 /// An index of byte keys in one version. The view of a transaction's own changes is valid until its next change.
 @usableFromInline package struct IndexView: Sendable {
     let root: TreeRoot
+    /// The insert buffer, which has further entries; nil if there is none. A snapshot has none for an empty one either.
+    let buffer: IndexReader?
     /// The snapshot or transaction, retained so that the version is not released.
     let owner: any AnyObject & Sendable
 
+    init(root: TreeRoot, buffer: IndexReader? = nil, owner: any AnyObject & Sendable) {
+        self.root = root
+        self.buffer = buffer
+        self.owner = owner
+    }
+
     /// The number of entries in the index.
-    package var count: Int { Int(root.reference.count) }
+    package var count: Int { ownCount + (buffer?.view.ownCount ?? 0) }
+    /// The number of entries without those of the buffer.
+    private var ownCount: Int { Int(root.reference.count) }
 
     /// Calls `body` with the value of a key, valid during the call. Returns nil if the index lacks the key. O(log n).
     @inlinable @inline(__always)
@@ -29,6 +39,12 @@
 
     @inline(__always)
     func withValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
+        if let buffer, let found = try buffer.view.withOwnValue(key, body) { return found }
+        return try withOwnValue(key, body)
+    }
+
+    @inline(__always)
+    private func withOwnValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
         guard !root.reference.isEmpty else { return nil }
         return try root.reading { () throws(EngineError) in
             let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
@@ -47,7 +63,10 @@
     }
 
     /// Asks the system to read the leaf of a key ahead.
-    func readAhead(_ key: Bytes) throws(EngineError) { try root.readLeafAhead { $0.childIndex(for: key) } }
+    func readAhead(_ key: Bytes) throws(EngineError) {
+        try root.readLeafAhead { $0.childIndex(for: key) }
+        try buffer?.view.readAhead(key)
+    }
 
     /// The value of a key; nil if the index lacks the key.
     package func get(_ key: [UInt8]) throws(EngineError) -> [UInt8]? {
@@ -66,11 +85,19 @@
 
     /// The number of entries with smaller keys. O(log n).
     package func rank(of key: [UInt8]) throws(EngineError) -> Int {
-        guard !root.reference.isEmpty else { return 0 }
+        try ownRank(of: key) + (buffer?.view.ownRank(of: key) ?? 0)
+    }
+
+    func ownRank(of key: [UInt8]) throws(EngineError) -> Int { try ownPlace(of: key).rank }
+
+    /// The number of entries with smaller keys, and the number of entries in the leaf where the key belongs.
+    func ownPlace(of key: [UInt8]) throws(EngineError) -> (rank: Int, leafCount: Int) {
+        guard !root.reference.isEmpty else { return (0, 0) }
         return try key.withBorrowedBytes { bytes throws(EngineError) in
             try root.reading { () throws(EngineError) in
                 let (before, frame) = try root.rank { $0.childIndex(for: bytes) }
-                return before + SlottedNode(root.pool.page(frame)).lowerBound(bytes).index
+                let leaf = SlottedNode(root.pool.page(frame))
+                return (before + leaf.lowerBound(bytes).index, leaf.count)
             }
         }
     }
@@ -83,7 +110,12 @@
 
     /// The entry with the index `n` in key order; nil if there are not so many. O(log n).
     package func entry(at n: Int) throws(EngineError) -> (key: [UInt8], value: [UInt8])? {
-        guard n >= 0, n < count else { return nil }
+        if let buffer { return try entry(at: n, mergedWith: buffer.view) }
+        return try ownEntry(at: n)
+    }
+
+    func ownEntry(at n: Int) throws(EngineError) -> (key: [UInt8], value: [UInt8])? {
+        guard n >= 0, n < ownCount else { return nil }
         return try root.reading { () throws(EngineError) in
             let (frame, index) = try root.position(n)
             let leaf = SlottedNode(root.pool.page(frame))
@@ -150,21 +182,36 @@
 
     // MARK: Walking
 
-    /// Visits a range leaf by leaf. After some leaves it leaves the epoch and continues after the last key in a new one.
+    /// Visits a range leaf by leaf.
     private func walk(
         _ range: KeyRange, _ reversed: Bool, _ skipped: Int,
         _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        guard !root.reference.isEmpty else { return }
         var range = range
         if skipped > 0 {
             guard let moved = try skip(skipped, in: range, reversed) else { return }
             range = moved
         }
-        while let rest = try walkSome(range, reversed, visit) {
+        if let buffer {
+            _ = try walk(range, reversed, mergedWith: buffer.view, visit)
+        } else {
+            _ = try walkOwn(range, reversed, visit)
+        }
+    }
+
+    /// Visits a range of the tree without the buffer. After some leaves it leaves the epoch and continues after the last key in a new one. Returns
+    /// false if a visit did.
+    func walkOwn(
+        _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        guard !root.reference.isEmpty else { return true }
+        var range = range
+        var goesOn = true
+        while let rest = try walkSome(range, reversed, &goesOn, visit) {
             guard rest.isPart(of: range) else { throw TreeRoot.disorder }
             range = rest
         }
+        return goesOn
     }
 
     /// The range without its first (or last) entries; nil if it has no more entries.
@@ -180,9 +227,9 @@
         return KeyRange(from: first.key, to: range.upper)
     }
 
-    /// Visits some leaves in one epoch. Returns the remaining range; nil at the end.
+    /// Visits some leaves in one epoch. Returns the remaining range; nil at the end. Sets `goesOn` to false if a visit did not return true.
     private func walkSome(
-        _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
+        _ range: KeyRange, _ reversed: Bool, _ goesOn: inout Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) -> KeyRange? {
         try root.reading { () throws(EngineError) in
             func choose(_ node: SlottedNode) -> Int {
@@ -198,7 +245,10 @@
                 let start = range.lower.isEmpty ? 0 : range.lower.withBorrowedBytes { leaf.lowerBound($0).index }
                 let end = range.upper.map { $0.withBorrowedBytes { leaf.lowerBound($0, from: start).index } } ?? leaf.count
                 if end - start > leaf.count / 2 { leaf.touchAll() }
-                if start < end, try !visit(leaf, start..<end) { return nil }
+                if start < end, try !visit(leaf, start..<end) {
+                    goesOn = false
+                    return nil
+                }
                 if reversed ? start > 0 : end < leaf.count { return nil }
                 visited += 1
                 if visited == TreeWalk.leavesPerEpoch, leaf.count > 0 {

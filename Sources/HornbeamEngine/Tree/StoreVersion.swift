@@ -12,13 +12,16 @@ final class TreeRecord: Sendable {
     let root: PageReference
     /// The layouts of a table; nil for an index.
     let layouts: TableLayouts?
+    /// The insert buffer of an index; nil if it has none.
+    let insertBuffer: TreeID?
     let hint = RootHint()
 
-    init(id: TreeID, name: String, root: PageReference, layouts: TableLayouts?) {
+    init(id: TreeID, name: String, root: PageReference, layouts: TableLayouts?, insertBuffer: TreeID? = nil) {
         self.id = id
         self.name = name
         self.root = root
         self.layouts = layouts
+        self.insertBuffer = insertBuffer
     }
 }
 

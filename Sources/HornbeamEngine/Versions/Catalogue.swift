@@ -55,6 +55,7 @@ enum Catalogue {
                 trees.append(tree)
                 if tree.id != StoreVersion.valuesTree { names[tree.name] = tree.id }
             }
+            linkInsertBuffers(&trees, names)
             guard reader.isAtEnd, trees.first?.id == StoreVersion.valuesTree else {
                 throw EngineError(.damaged, "The catalogue has bytes after its trees, or lacks the tree of named values.")
             }
@@ -64,6 +65,17 @@ enum Catalogue {
             return StoreVersion(
                 number: TransactionNumber(number), trees: trees, names: names, nextTree: nextTree,
                 nextObjectKey: nextObjectKey)
+        }
+    }
+
+    /// Links each index to its insert buffer, which is found by its name.
+    private static func linkInsertBuffers(_ trees: inout [TreeRecord], _ names: [String: TreeID]) {
+        for buffer in trees where buffer.layouts == nil && buffer.id != StoreVersion.valuesTree {
+            guard let name = InsertBuffer.index(of: buffer.name), let id = names[name],
+                let position = trees.firstIndex(where: { $0.id == id }), trees[position].layouts == nil
+            else { continue }
+            let index = trees[position]
+            trees[position] = TreeRecord(id: id, name: index.name, root: index.root, layouts: nil, insertBuffer: buffer.id)
         }
     }
 

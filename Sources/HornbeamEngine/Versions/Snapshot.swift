@@ -47,7 +47,13 @@ package final class Snapshot: Sendable {
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let record = try version.record(id)
         guard record.layouts == nil else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
-        return IndexView(root: root(record, .indexLeaf), owner: self)
+        return IndexView(root: root(record, .indexLeaf), buffer: try record.insertBuffer.flatMap(insertBuffer), owner: self)
+    }
+
+    /// An insert buffer; nil if it is empty.
+    private func insertBuffer(_ id: TreeID) throws(EngineError) -> IndexReader? {
+        let record = try version.record(id)
+        return record.root.isEmpty ? nil : IndexReader(IndexView(root: root(record, .indexLeaf), owner: self))
     }
 
     /// Throws `unknownTree` unless the version has the table.

@@ -45,14 +45,14 @@ import Testing
                     model[key] = value
                 }
             }
-            try expectEqual(try transaction.index(tree), model)
+            try IndexModel.expectEqual(try transaction.index(tree), model)
             if round % 4 == 3 { transaction.abort() } else { _ = try transaction.commit() }
-            if round % 4 == 3 { model = try contents(try store.engine.snapshot().index(tree)) }
+            if round % 4 == 3 { model = try IndexModel.contents(try store.engine.snapshot().index(tree)) }
             if round % 5 == 4 { try store.engine.checkpoint() }
             if round == 7 { try store.reopen() }
             let index = try store.engine.snapshot().index(tree)
-            try expectEqual(index, model)
-            try expectRanges(index, model, shape, &random)
+            try IndexModel.expectEqual(index, model)
+            try IndexModel.expectRanges(index, model, &random) { randomBytes(shape.keyLengths, shape.alphabet, &$0) }
         }
         let keys = model.keys.sorted { $0.lexicographicallyPrecedes($1) }.shuffled(using: &random)
         try store.write { transaction in
@@ -69,58 +69,5 @@ import Testing
         _ lengths: ClosedRange<Int>, _ alphabet: ClosedRange<UInt8>, _ random: inout SplitMix
     ) -> [UInt8] {
         (0..<Int.random(in: lengths, using: &random)).map { _ in UInt8.random(in: alphabet, using: &random) }
-    }
-
-    private func contents(_ index: IndexView) throws -> [[UInt8]: [UInt8]] {
-        var found: [[UInt8]: [UInt8]] = [:]
-        try index.forEach(in: KeyRange()) { key, value in
-            found[Array(key)] = Array(value)
-            return true
-        }
-        return found
-    }
-
-    private func expectEqual(_ index: IndexView, _ model: [[UInt8]: [UInt8]]) throws {
-        let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        var i = 0
-        try index.forEach(in: KeyRange()) { key, value in
-            guard i < sorted.count else { return false }
-            #expect(Array(key) == sorted[i].key && Array(value) == sorted[i].value, "entry \(i)")
-            i += 1
-            return true
-        }
-        #expect(i == sorted.count)
-        #expect(index.count == sorted.count)
-    }
-
-    private func expectRanges(
-        _ index: IndexView, _ model: [[UInt8]: [UInt8]], _ shape: Shape, _ random: inout SplitMix
-    ) throws {
-        let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
-        for _ in 0..<6 {
-            let a = randomBytes(shape.keyLengths, shape.alphabet, &random)
-            let b = Bool.random(using: &random) ? nil : randomBytes(shape.keyLengths, shape.alphabet, &random)
-            let range = KeyRange(from: a, to: b)
-            let expected = sorted.filter { !$0.lexicographicallyPrecedes(a) && (b.map($0.lexicographicallyPrecedes) ?? true) }
-            #expect(try index.count(in: range) == expected.count)
-            #expect(try index.get(a) == model[a])
-            #expect(try index.rank(of: a) == sorted.count { $0.lexicographicallyPrecedes(a) })
-            let skipped = Int.random(in: 0...4, using: &random)
-            var forward: [[UInt8]] = []
-            try index.forEach(in: range, skipping: skipped) { key, _ in
-                forward.append(Array(key))
-                return true
-            }
-            #expect(forward == Array(expected.dropFirst(skipped)))
-            var backward: [[UInt8]] = []
-            try index.forEach(in: range, reversed: true, skipping: skipped) { key, _ in
-                backward.append(Array(key))
-                return true
-            }
-            #expect(backward == Array(expected.reversed().dropFirst(skipped)))
-            if let n = sorted.indices.randomElement(using: &random) {
-                #expect(try index.entry(at: n)?.key == sorted[n])
-            }
-        }
     }
 }

@@ -40,7 +40,8 @@ import Testing
     ] as [(Int, UInt64, MetaBlock.Fault)])
     func aMetaBlockWithAWrongFieldIsRefused(offset: Int, value: UInt64, fault: MetaBlock.Fault) throws {
         var block = [UInt8](repeating: 0, count: MetaBlock.bytes)
-        let state = FormatExample.state(catalogue: .empty)
+        var state = FormatExample.state(catalogue: .empty)
+        state.hasInsertBuffers = true
         _ = block.withUnsafeMutableBytes { MetaBlock(state: state, previousCheck: 0).encode(into: $0, slot: 1) }
         #expect(try block.withUnsafeBytes { try MetaBlock(decoding: $0, slot: 1) }.state == state)
         if offset == MetaBlock.versionOffset || offset == MetaBlock.pageSizeOffset {

@@ -1,0 +1,189 @@
+// Writes to an index with an insert buffer (Tree/InsertBuffer.swift).
+//
+// A filter in memory tells which keys of a batch the index may have, so that the leaves of the others are not read. When the buffer is full, as many
+// entries as are too many move to the index: those of the range of keys that follows the range of the last move. After the last key, the first range
+// follows again. So a range collects entries of several batches before it moves.
+//
+// Single changes go to the index, unless the buffer has their key.
+
+/// An index, its insert buffer, and the filter of the keys that the index has without the buffer.
+private struct BufferedIndex {
+    let index: TreeEditor
+    let buffer: TreeEditor
+    let filter: KeyFilter
+}
+
+extension WriteTransaction {
+    // MARK: Single entries
+
+    /// Replaces the value of a key in the insert buffer. Returns whether the value was put; nil if the buffer lacks the key, and the entry belongs
+    /// in the index.
+    func putBuffered(_ key: Bytes, _ value: Bytes, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Bool? {
+        guard let id = editor.insertBuffer else { return nil }
+        let buffer = try index(editing: id)
+        if try lookUp({ () throws(EngineError) in try buffer.contains(key) }) {
+            if onlyNew { return false }
+            if isPlain((key, value)) { return try put(key, value, in: id, onlyNew: false) }
+            // Only plain entries move to the index.
+            _ = try delete(key, from: id)
+        }
+        engine.insertBuffers[editor.id].filter?.insert(KeyFilter.hash(key))
+        return nil
+    }
+
+    /// Deletes a key from the insert buffer of an index; false if there is no buffer, or the buffer lacks the key. Then it copies no node.
+    func deleteBuffered(_ key: Bytes, of editor: TreeEditor) throws(EngineError) -> Bool {
+        guard let id = editor.insertBuffer else { return false }
+        let buffer = try index(editing: id)
+        guard try lookUp({ () throws(EngineError) in try buffer.contains(key) }) else { return false }
+        return try delete(key, from: id)
+    }
+
+    // MARK: Batches
+
+    /// Puts a batch into an index, by way of its insert buffer if this changes fewer leaves. With `onlyNew`, stops at a key that exists already,
+    /// and returns its index in the order of keys.
+    func putThroughBuffer(_ batch: EntryBatch, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Int? {
+        guard batch.count > 0 else { return nil }
+        let editor = try self.index(editing: index)
+        guard let (filter, entriesMax) = try filter(for: batch, editor) else {
+            return try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, directlyIn: editor, onlyNew: onlyNew) }
+        }
+        let target = BufferedIndex(index: editor, buffer: try insertBuffer(of: editor), filter: filter)
+        let existing = try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: target, onlyNew: onlyNew) }
+        let count = target.buffer.root.count
+        if existing == nil, count > entriesMax { try move(Int(clamping: count - entriesMax), of: target) }
+        return existing
+    }
+
+    private func put(
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in target: BufferedIndex, onlyNew: Bool
+    ) throws(EngineError) -> Int? {
+        guard part.allSatisfy({ isPlain(entry($0)) }) else { return try putSingly(part, entry, in: target.index, onlyNew: onlyNew) }
+        try writeLeavesEarly()
+        defer { abandonRedoOfBigTransaction() }
+        let hashes = hashes(of: part, entry, target.filter)
+        return try mutate { () throws(EngineError) -> Int? in
+            for n in part {
+                let (key, value) = entry(n)
+                var isInIndex = target.filter.mayContain(hashes[n - part.lowerBound])
+                if isInIndex { isInIndex = try target.index.contains(key) }
+                if isInIndex, onlyNew { return n }
+                let tree = isInIndex ? target.index : target.buffer
+                guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
+                redo.put(tree.id, key, value, isBlob: false)
+            }
+            return nil
+        }
+    }
+
+    /// Puts a part of a batch into an index that may have an insert buffer.
+    private func put(
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), directlyIn editor: TreeEditor, onlyNew: Bool
+    ) throws(EngineError) -> Int? {
+        guard let id = editor.insertBuffer else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
+        guard deferred.isOver || part.count > DeferredChanges.countMax, part.allSatisfy({ isPlain(entry($0)) }) else {
+            return try putSingly(part, entry, in: editor, onlyNew: onlyNew)
+        }
+        try writeLeavesEarly()
+        defer { abandonRedoOfBigTransaction() }
+        let buffer = try index(editing: id)
+        let filter = engine.insertBuffers[editor.id].filter
+        return try mutate { () throws(EngineError) -> Int? in
+            for n in part {
+                let (key, value) = entry(n)
+                let isBuffered = try buffer.contains(key)
+                if isBuffered, onlyNew { return n }
+                if !isBuffered { filter?.insert(KeyFilter.hash(key)) }
+                let tree = isBuffered ? buffer : editor
+                guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
+                redo.put(tree.id, key, value, isBlob: false)
+            }
+            return nil
+        }
+    }
+
+    private func putSingly(
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in editor: TreeEditor, onlyNew: Bool
+    ) throws(EngineError) -> Int? {
+        for n in part where try !put(entry(n).key, entry(n).value, in: editor.id, onlyNew: onlyNew) { return n }
+        return nil
+    }
+
+    /// The hashes of the keys of a part. Requests their blocks of the filter, so that the cache misses overlap.
+    private func hashes(of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), _ filter: KeyFilter) -> [UInt64] {
+        part.map { n in
+            let hash = KeyFilter.hash(entry(n).key)
+            filter.prefetch(hash)
+            return hash
+        }
+    }
+
+    /// The insert buffer of an index, which is created if there is none.
+    private func insertBuffer(of editor: TreeEditor) throws(EngineError) -> TreeEditor {
+        if let id = editor.insertBuffer { return try index(editing: id) }
+        guard let name = names.first(where: { $0.value == editor.id })?.key else { preconditionFailure("An index of batches has a name.") }
+        return try index(editing: try createIndex(named: InsertBuffer.name(of: name)))
+    }
+
+    // MARK: Moving
+
+    /// Moves entries from the insert buffer to the index, in the order of keys, from the end of the last move on.
+    private func move(_ count: Int, of target: BufferedIndex) throws(EngineError) {
+        var left = count
+        let batch = EntryBatch()
+        while left > 0, target.buffer.root.count > 0 {
+            let next = engine.insertBuffers[target.index.id].next
+            engine.insertBuffers[target.index.id].next = try takeEntries(min(left, WriteTransaction.movedTogether), of: target, from: next, batch)
+            guard batch.count > 0 || !next.isEmpty else { throw damagedBuffer(target) }
+            left -= batch.count
+            _ = try batch.forEachPart { part, entry throws(EngineError) -> Int? in
+                try writeLeavesEarly()
+                for hash in hashes(of: part, entry, target.filter) { target.filter.insert(hash) }
+                try mutate { () throws(EngineError) in try move(part, entry, of: target) }
+                return nil
+            }
+            abandonRedoOfBigTransaction()
+        }
+    }
+
+    /// Moves entries that follow each other in the insert buffer.
+    private func move(
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), of target: BufferedIndex
+    ) throws(EngineError) {
+        var deleted = part.lowerBound
+        while deleted < part.upperBound {
+            let more = try target.buffer.delete(from: entry(deleted).key, through: entry(part.upperBound - 1).key)
+            guard more > 0 else { throw damagedBuffer(target) }
+            deleted += more
+        }
+        for n in part {
+            let (key, value) = entry(n)
+            guard try target.index.put(key, value, onlyNew: true) == .inserted else { throw damagedBuffer(target) }
+            redo.delete(target.buffer.id, key)
+            redo.put(target.index.id, key, value, isBlob: false)
+        }
+    }
+
+    /// Fills a batch with entries of the insert buffer from a key on. Returns the key after the last one; empty at the end of the buffer.
+    private func takeEntries(_ count: Int, of target: BufferedIndex, from key: [UInt8], _ batch: EntryBatch) throws(EngineError) -> [UInt8] {
+        batch.removeAll()
+        var next: [UInt8] = []
+        unsafe try index(target.buffer.id).forEach(in: KeyRange(from: key)) { (key, value) throws(EngineError) -> Bool in
+            if batch.count == count {
+                next = unsafe Array(key)
+                return false
+            }
+            guard isPlain((unsafe Bytes(key), unsafe Bytes(value))) else { throw damagedBuffer(target) }
+            unsafe batch.append(key, value)
+            return true
+        }
+        return next
+    }
+
+    private func damagedBuffer(_ target: BufferedIndex) -> EngineError {
+        EngineError(.damaged, "The insert buffer of index \(target.index.id) has an impossible entry, or one that the index has too. Run check.")
+    }
+
+    private static let movedTogether = 4096
+}
