@@ -6,11 +6,11 @@
 //
 // Single changes go to the index, unless the buffer has their key.
 
-/// An index, its insert buffer, and the filter of the keys that the index has without the buffer.
+/// An index, its insert buffer, and the filter of the keys that the index has without the buffer; nil if there is none.
 private struct BufferedIndex {
     let index: TreeEditor
     let buffer: TreeEditor
-    let filter: KeyFilter
+    let filter: KeyFilter?
 }
 
 extension WriteTransaction {
@@ -46,56 +46,48 @@ extension WriteTransaction {
     func putThroughBuffer(_ batch: EntryBatch, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Int? {
         guard batch.count > 0 else { return nil }
         let editor = try self.index(editing: index)
-        guard let (filter, entriesMax) = try filter(for: batch, editor) else {
-            return try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, directlyIn: editor, onlyNew: onlyNew) }
-        }
+        guard let (filter, entriesMax) = try filter(for: batch, editor) else { return try putDirectly(batch, in: editor, onlyNew: onlyNew) }
         let target = BufferedIndex(index: editor, buffer: try insertBuffer(of: editor), filter: filter)
-        let existing = try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: target, onlyNew: onlyNew) }
+        let existing = try batch.forEachPart { part, entry throws(EngineError) in
+            try put(part, entry, in: target, fillsBuffer: true, onlyNew: onlyNew)
+        }
         let count = target.buffer.root.count
         if existing == nil, count > entriesMax { try move(Int(clamping: count - entriesMax), of: target) }
         return existing
     }
 
-    private func put(
-        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in target: BufferedIndex, onlyNew: Bool
-    ) throws(EngineError) -> Int? {
-        guard part.allSatisfy({ isPlain(entry($0)) }) else { return try putSingly(part, entry, in: target.index, onlyNew: onlyNew) }
-        try writeLeavesEarly()
-        defer { abandonRedoOfBigTransaction() }
-        let hashes = hashes(of: part, entry, target.filter)
-        return try mutate { () throws(EngineError) -> Int? in
-            for n in part {
-                let (key, value) = entry(n)
-                var isInIndex = target.filter.mayContain(hashes[n - part.lowerBound])
-                if isInIndex { isInIndex = try target.index.contains(key) }
-                if isInIndex, onlyNew { return n }
-                let tree = isInIndex ? target.index : target.buffer
-                guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
-                redo.put(tree.id, key, value, isBlob: false)
-            }
-            return nil
+    /// Puts a batch into an index, except for the entries whose keys its insert buffer has.
+    private func putDirectly(_ batch: EntryBatch, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Int? {
+        guard let id = editor.insertBuffer else {
+            return try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: editor.id, onlyNew: onlyNew) }
+        }
+        let target = BufferedIndex(index: editor, buffer: try index(editing: id), filter: engine.insertBuffers[editor.id].filter)
+        return try batch.forEachPart { part, entry throws(EngineError) in
+            try put(part, entry, in: target, fillsBuffer: false, onlyNew: onlyNew)
         }
     }
 
-    /// Puts a part of a batch into an index that may have an insert buffer.
+    /// Puts a part of a batch into the insert buffer or into the index. An entry whose key is in the other tree replaces the value there.
     private func put(
-        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), directlyIn editor: TreeEditor, onlyNew: Bool
+        _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in target: BufferedIndex, fillsBuffer: Bool, onlyNew: Bool
     ) throws(EngineError) -> Int? {
-        guard let id = editor.insertBuffer else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
         guard deferred.isOver || part.count > DeferredChanges.countMax, part.allSatisfy({ isPlain(entry($0)) }) else {
-            return try putSingly(part, entry, in: editor, onlyNew: onlyNew)
+            return try putSingly(part, entry, in: target.index, onlyNew: onlyNew)
         }
         try writeLeavesEarly()
         defer { abandonRedoOfBigTransaction() }
-        let buffer = try index(editing: id)
-        let filter = engine.insertBuffers[editor.id].filter
+        let hashes = hashes(of: part, entry, target.filter)
+        let (chosen, other) = fillsBuffer ? (target.buffer, target.index) : (target.index, target.buffer)
         return try mutate { () throws(EngineError) -> Int? in
             for n in part {
                 let (key, value) = entry(n)
-                let isBuffered = try buffer.contains(key)
-                if isBuffered, onlyNew { return n }
-                if !isBuffered { filter?.insert(KeyFilter.hash(key)) }
-                let tree = isBuffered ? buffer : editor
+                let hash = hashes[n - part.lowerBound]
+                // The buffer fits in the pool, so it needs no filter.
+                var isInOther = !fillsBuffer || target.filter?.mayContain(hash) != false
+                if isInOther { isInOther = try other.contains(key) }
+                if isInOther, onlyNew { return n }
+                if !fillsBuffer, !isInOther { target.filter?.insert(hash) }
+                let tree = isInOther ? other : chosen
                 guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
                 redo.put(tree.id, key, value, isBlob: false)
             }
@@ -111,10 +103,10 @@ extension WriteTransaction {
     }
 
     /// The hashes of the keys of a part. Requests their blocks of the filter, so that the cache misses overlap.
-    private func hashes(of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), _ filter: KeyFilter) -> [UInt64] {
+    private func hashes(of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), _ filter: KeyFilter?) -> [UInt64] {
         part.map { n in
             let hash = KeyFilter.hash(entry(n).key)
-            filter.prefetch(hash)
+            filter?.prefetch(hash)
             return hash
         }
     }
@@ -139,7 +131,7 @@ extension WriteTransaction {
             left -= batch.count
             _ = try batch.forEachPart { part, entry throws(EngineError) -> Int? in
                 try writeLeavesEarly()
-                for hash in hashes(of: part, entry, target.filter) { target.filter.insert(hash) }
+                for hash in hashes(of: part, entry, target.filter) { target.filter?.insert(hash) }
                 try mutate { () throws(EngineError) in try move(part, entry, of: target) }
                 return nil
             }
