@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HornbeamModel
+internal import HornbeamThreads
 
 /// The folder of a document, locked for one document object of all processes.
 ///
@@ -19,6 +20,8 @@ internal import HornbeamModel
 final class DocumentPackage: Sendable {
     let url: URL
     private let descriptor: Int32
+    /// The number of forks when the document was locked. It differs in a forked child.
+    private let forks = ProcessForks.watch()
 
     /// Locks an existing document.
     convenience init(locking url: URL) throws {
@@ -48,7 +51,12 @@ final class DocumentPackage: Sendable {
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Closing is not enough: a child process that was just forked may not have closed its copy of the descriptor yet. A forked child shares the lock
+        // with its parent, which keeps it.
+        if forks == ProcessForks.count { unlock() }
+        close(descriptor)
+    }
 
     /// Lets other documents open the folder.
     func unlock() { _ = flock(descriptor, LOCK_UN) }
