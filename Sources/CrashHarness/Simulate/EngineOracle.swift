@@ -41,7 +41,7 @@ struct EngineOracle {
     /// The kinds of change in a transaction.
     enum Change {
         case put([UInt8], [UInt8])
-        /// Puts entries together, of which most go into the insert buffer.
+        /// Puts entries together. Batches of later transactions go into the insert buffer of the index.
         case batch([(key: [UInt8], value: [UInt8])])
         case delete([UInt8])
         case row(UInt64, OracleRow)
@@ -117,6 +117,7 @@ struct EngineOracle {
                 .row(.random(in: 1...80, using: &random), OracleRow.random(pageSize: pageSize, &random)),
             ]
         }
+        if number % 4 == 2, !isBig { return [batch(number, &random)] }
         let count = isBig ? 90 : Int.random(in: 1...6, using: &random)
         return (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)
@@ -129,15 +130,18 @@ struct EngineOracle {
             case 4..<7: return .row(rowKey, OracleRow.random(pageSize: pageSize, &random))
             case 7: return .deleteRows([rowKey, rowKey + 3, rowKey + 5])
             case 8: return .patch([rowKey, rowKey + 1, rowKey + 7], Int64(number))
-            case 9: return .batch((0..<5).map { _ in
-                (Array("key \(Int.random(in: 0..<60, using: &random))".utf8), value(number, .random(in: 0..<60, using: &random)))
-            })
+            case 9: return batch(number, &random)
             case 10: return .add((rowKey...rowKey + 20).filter { $0 % 3 != 0 }, Int64(number))
             default: return .deleteEntries(Set((0..<3).map { _ in
                 Change.rowKey(value(.random(in: 2...number, using: &random), 8))
             }).subtracting([0]).sorted())
             }
         }
+    }
+
+    /// More entries than a transaction defers. Few of them fit in a leaf, so that most leaves of the index get one, and `deleteEntries` deletes none.
+    private static func batch(_ number: UInt64, _ random: inout SimulationRandom) -> Change {
+        .batch((0..<13).map { _ in (Array("key \(Int.random(in: 0..<400, using: &random))".utf8), value(number, 100)) })
     }
 
     /// The value that a transaction puts into the index. Large values, which may be stored outside the tree, have another prefix than short ones.

@@ -32,6 +32,7 @@ package struct ReadableTree: Sendable {
     package var isTable: Bool { record.layouts != nil }
     /// The number of all entries, readable or not, according to the root.
     package fileprivate(set) var count: Int
+
     fileprivate init(_ snapshot: Snapshot, _ record: TreeRecord) {
         self.snapshot = snapshot
         self.record = record

@@ -4,14 +4,28 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamSimulation
 
-/// The engine on a disk that crashes at every third operation; `crash-harness simulate` crashes at every one.
+/// The engine on a disk that crashes at every fifth operation; `crash-harness simulate` crashes at every one.
 @Suite struct EngineCrashTests {
+    @Test func batchesOfTheOracleReachTheInsertBuffer() throws {
+        let oracle = EngineOracle(transactions: 30)
+        let engine = try Engine.open("s.hornbeam", fileSystem: MemoryFileSystem(), options: oracle.options)
+        var buffered: [UInt64] = []
+        while try oracle.newest(in: engine.snapshot()) < 30 {
+            try oracle.commitNext(to: engine, disk: nil)
+            let snapshot = try engine.snapshot()
+            guard let buffer = snapshot.tree(named: "index/insert-buffer"), try snapshot.index(buffer).count > 0 else { continue }
+            buffered.append(try oracle.newest(in: snapshot))
+        }
+        #expect(buffered.count > 4, "transactions after which the buffer has entries: \(buffered)")
+        try oracle.expectSound(engine)
+    }
+
     @Test func crashesRecoverAPrefixThatHoldsAllAcknowledgedCommits() throws {
         let oracle = EngineOracle(transactions: 30)
         var enumerator = CrashEnumerator(seed: 1)
         enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 3
+        enumerator.stride = 5
         let report = try enumerator.run(
             workload: { disk in
                 let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
@@ -31,7 +45,7 @@ import Testing
         var enumerator = CrashEnumerator(seed: 2)
         enumerator.subsetsUpTo = 2
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 18
+        enumerator.stride = 30
         enumerator.nestingDepth = 2
         let report = try enumerator.run(
             workload: { disk in
