@@ -1,9 +1,8 @@
 // The bulk leaf rewrite: replaces many leaves of a tree by new pages that are built from them, on several processors.
 //
-// The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads build the new leaves in parallel. No thread
-// changes the old leaves. Then the editor's thread sets the links to the new leaves. Afterwards it processes some leaves one by one: empty
+// The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads read the old leaves and build the new ones in parallel.
+// No thread changes the old leaves. Then the editor's thread sets the links to the new leaves. Afterwards it processes some leaves one by one: empty
 // leaves, nearly empty leaves, and leaves whose result does not fit in a page.
-// Invariant during a rewrite: the tree can be read, but the counts in links above the leaves' parents are not updated yet.
 
 import HornbeamThreads
 
@@ -21,11 +20,12 @@ enum RewrittenLeaf {
 
 /// One leaf of a rewrite.
 private struct RewriteStep {
-    let parent: UInt32
-    let index: Int
-    let source: UInt32
+    /// The inner nodes above the leaf, each with the index of its link.
+    let path: [(frame: UInt32, index: Int)]
     let link: PageReference
     let target: UInt32
+    /// The frame of the old leaf.
+    var source: UInt32 = 0
     /// The blobs of removed entries.
     var blobs: [PageReference] = []
     /// True if the new leaf may be merged with a neighbour.
@@ -56,11 +56,11 @@ extension TreeEditor {
     /// The smallest number of leaves for which other threads are used.
     private static var leavesForThreads: Int { 32 }
 
-    /// Rewrites leaves. `next` descends to the leaf of a position, and returns nil at the end. `build` makes the new page of a leaf, on any
+    /// Rewrites leaves. `next` descends to the parent of the leaf of a position, and returns nil at the end. `build` makes the new page of a leaf, on any
     /// thread, and lists the blobs of removed entries. Returns the leaves to process afterwards. Empty leaves come first: they still have their
     /// old content, and no neighbour must be merged with it.
     func rewriteLeaves(
-        _ next: (Int) throws(EngineError) -> (frame: UInt32, link: PageReference)?,
+        _ next: (Int) throws(EngineError) -> PageReference?,
         build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) throws(EngineError) -> [RewriteRemainder] {
         let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
@@ -72,14 +72,11 @@ extension TreeEditor {
             defer { pool.epochs.leave(slot) }
             var steps: [RewriteStep] = []
             while steps.count < TreeEditor.leavesTogether, !isDone {
-                guard let (frame, link) = try next(position + steps.count) else {
+                guard let link = try next(position + steps.count) else {
                     isDone = true
                     break
                 }
-                steps.append(
-                    RewriteStep(
-                        parent: path.last?.frame ?? 0, index: path.last?.index ?? 0, source: frame, link: link,
-                        target: try ledger.allocate()))
+                steps.append(RewriteStep(path: path, link: link, target: try ledger.allocate()))
             }
             run(&steps, from: position, team, build)
             try exchange(steps, from: position, &rest)
@@ -88,7 +85,6 @@ extension TreeEditor {
             if !isDone { pool.evict(steps.filter(\.hasReplacedPage).map(\.source)) }
         }
         forgetPath()
-        try recount()
         return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
     }
 
@@ -99,8 +95,10 @@ extension TreeEditor {
         unsafe steps.withUnsafeMutableBufferPointer { steps in
             func make(_ n: Int) {
                 do throws(EngineError) {
-                    try unsafe verifyLeaf(steps[n].source)
-                    unsafe steps[n].outcome = try build(position + n, pool.page(steps[n].source), pool.page(steps[n].target), &steps[n].blobs)
+                    let source = try unsafe leafFrame(below: steps[n].path.last)
+                    try verifyLeaf(source)
+                    unsafe steps[n].source = source
+                    unsafe steps[n].outcome = try build(position + n, pool.page(source), pool.page(steps[n].target), &steps[n].blobs)
                     // Tested here, where the new page is in the processor's cache.
                     if case .replaced = unsafe steps[n].outcome { unsafe steps[n].isSparse = isSparse(steps[n].target) }
                 } catch {
@@ -119,9 +117,7 @@ extension TreeEditor {
             var isUsed = false
             if case .replaced(let entries) = step.outcome {
                 assert(entries > 0 && entries == pool.page(step.target).count, "A new leaf has the entries that were counted.")
-                assert(step.parent == 0 || ledger.isOwn(step.parent), "The parents of new leaves belong to the transaction.")
-                let link = PageReference(frame: step.target, count: UInt64(entries))
-                if step.parent == 0 { setRoot(link) } else { node(step.parent).setChild(step.index, link) }
+                link(PageReference(frame: step.target, count: UInt64(entries)), inPlaceOf: step)
                 ledger.retire(step.link)
                 isUsed = true
             }
@@ -131,6 +127,13 @@ extension TreeEditor {
                 rest.append(RewriteRemainder(position: position + n, key: firstKey(step.source), outcome: step.outcome))
             }
         }
+    }
+
+    private func link(_ leaf: PageReference, inPlaceOf step: RewriteStep) {
+        guard let parent = step.path.last else { return setRoot(leaf) }
+        assert(step.path.allSatisfy { ledger.isOwn($0.frame) }, "The nodes above new leaves belong to the transaction.")
+        node(parent.frame).setChild(parent.index, PageReference(frame: leaf.frame, count: step.link.count))
+        addToCounts(Int(leaf.count) - Int(step.link.count), along: step.path)
     }
 
     private func needsProcessing(_ step: RewriteStep) -> Bool {

@@ -64,7 +64,7 @@ extension TreeEditor {
         }
     }
 
-    private func descendCopyingInner(_ rows: RowSelection, _ n: Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    private func descendCopyingInner(_ rows: RowSelection, _ n: Int) throws(EngineError) -> PageReference? {
         guard n < rows.leaves.count else { return nil }
         let key = rows.leaves[n].firstKey
         return try descendCopyingInner { $0.childIndex(forHead: key) }

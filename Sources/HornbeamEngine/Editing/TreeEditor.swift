@@ -54,12 +54,20 @@ final class TreeEditor {
     /// Descends to a leaf, and copies all nodes on the path that the transaction has not made. `choose` returns the index of the link to follow
     /// in an inner node. False if the tree is empty.
     func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> Bool {
-        guard let found = try descendCopyingInner(choose) else { return false }
-        let frame = try ledger.own(found.frame, found.link)
-        if frame != found.frame { relink(frame, count: found.link.count) }
+        guard let link = try descendCopyingInner(choose) else { return false }
+        let found = try leafFrame(below: path.last)
+        let frame = try ledger.own(found, link)
+        if frame != found { relink(frame, count: link.count) }
         try verifyLeaf(frame)
         leaf = frame
         return true
+    }
+
+    /// The frame of the leaf below an inner node; without one, the root is the leaf. Reads the leaf if it is not in the pool. Any thread may call this
+    /// while none changes inner nodes.
+    func leafFrame(below parent: (frame: UInt32, index: Int)?) throws(EngineError) -> UInt32 {
+        guard let parent else { return try pool.rootFrame(root) }
+        return try pool.child(node(parent.frame), parent.index)
     }
 
     /// Descends to a leaf without copying nodes. Nil if the tree is empty.
@@ -74,8 +82,8 @@ final class TreeEditor {
         return frame
     }
 
-    /// Descends to a leaf, and copies the inner nodes on the path, but not the leaf. Nil if the tree is empty.
-    func descendCopyingInner(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    /// Descends to the parent of a leaf, and copies the inner nodes on the path. The link of the leaf, which is not read; nil if the tree is empty.
+    func descendCopyingInner(_ choose: (SlottedNode) -> Int) throws(EngineError) -> PageReference? {
         leaf = 0
         path.removeAll(keepingCapacity: true)
         guard !root.isEmpty else { return nil }
@@ -84,20 +92,19 @@ final class TreeEditor {
     }
 
     /// Steps from the leaf of the last `descendCopyingInner` or `stepCopyingInner` to the following leaf; nil at the end.
-    func stepCopyingInner() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+    func stepCopyingInner() throws(EngineError) -> PageReference? {
         while let (frame, index) = path.popLast() {
             let inner = node(frame)
             guard index + 1 < inner.count else { continue }
             path.append((frame, index + 1))
-            return try sink(from: try pool.child(inner, index + 1), inner.child(index + 1)) { _ in 0 }
+            let link = inner.child(index + 1)
+            return inner.page.level == 1 ? link : try sink(from: try pool.child(inner, index + 1), link) { _ in 0 }
         }
         return nil
     }
 
-    /// Descends from the node at the path's end to a leaf, and copies the inner nodes that the transaction has not made.
-    private func sink(
-        from start: UInt32, _ startLink: PageReference, _ choose: (SlottedNode) -> Int
-    ) throws(EngineError) -> (frame: UInt32, link: PageReference) {
+    /// Descends from the node at the path's end to the parent of a leaf, and copies the inner nodes that the transaction has not made.
+    private func sink(from start: UInt32, _ startLink: PageReference, _ choose: (SlottedNode) -> Int) throws(EngineError) -> PageReference {
         var (frame, link) = (start, startLink)
         while pool.page(frame).level > 0 {
             let owned = try ledger.own(frame, link)
@@ -106,10 +113,16 @@ final class TreeEditor {
             let index = choose(inner)
             path.append((owned, index))
             if index != inner.count - 1 { isAtRightEdge = false }
-            frame = try pool.child(inner, index)
             link = inner.child(index)
+            if inner.page.level == 1 { break }
+            frame = try pool.child(inner, index)
         }
-        return (frame, link)
+        return link
+    }
+
+    /// The lower bound of the keys behind the leaf at the path's end; nil at the right edge.
+    var upperBound: [UInt8]? {
+        path.last { $0.index + 1 < node($0.frame).count }.map { node($0.frame).key($0.index + 1) }
     }
 
     /// Sets the link at the path's end, or the root, to another node.
@@ -118,25 +131,6 @@ final class TreeEditor {
         assert(path.allSatisfy { ledger.isOwn($0.frame) }, "The nodes of a path belong to the transaction.")
         let link = PageReference(frame: frame, count: count)
         if let parent = path.last { node(parent.frame).setChild(parent.index, link) } else { root = link }
-    }
-
-    /// Recomputes the counts in the inner nodes that the transaction has made.
-    func recount() throws(EngineError) {
-        guard !root.isEmpty else { return }
-        root.count = recounted(try pool.rootFrame(root))
-    }
-
-    private func recounted(_ frame: UInt32) -> UInt64 {
-        let page = pool.page(frame)
-        if page.level > 1 {
-            let inner = SlottedNode(page)
-            for i in 0..<inner.count {
-                let link = inner.child(i)
-                guard link.isInMemory, ledger.isOwn(link.frame) else { continue }
-                inner.setChild(i, PageReference(frame: link.frame, count: recounted(link.frame)))
-            }
-        }
-        return entries(frame)
     }
 
     /// Throws unless a leaf has the kind and one of the layouts of this tree.
@@ -157,7 +151,10 @@ final class TreeEditor {
     }
 
     /// Adds a number to the counts in the links of the path and in the root.
-    func addToCounts(_ delta: Int) {
+    func addToCounts(_ delta: Int) { addToCounts(delta, along: path) }
+
+    @inline(__always)
+    func addToCounts(_ delta: Int, along path: [(frame: UInt32, index: Int)]) {
         for step in path { node(step.frame).addToChildCount(step.index, delta) }
         root.count = root.count &+ UInt64(bitPattern: Int64(delta))
     }

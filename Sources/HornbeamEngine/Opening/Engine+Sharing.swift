@@ -60,7 +60,7 @@ extension Engine {
 
     /// Records how far this process has read the log, for `hornbeam info`.
     func recordProgress(_ place: ReaderPosition.Place) {
-        sharing?.turn.lock.recordProgress(place.end.position.rawValue, oldestSnapshot: core.registry.oldestReplacedAt)
+        sharing?.turn.lock.recordProgress(place.end.position.rawValue, oldestSnapshot: readerPosition?.oldestReplacedAt(core.registry))
     }
 
     // MARK: Following other processes

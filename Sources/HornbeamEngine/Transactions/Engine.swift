@@ -111,6 +111,7 @@ package final class Engine: Sendable {
         // An engine for reading may show a transaction that no writer has logged yet (`overlay`).
         let oldest = sharing == nil ? other.latest.next : other.latest
         assert(readerPosition != nil && oldest >= latest, "The parts are replaced by a state that is not older.")
+        readerPosition?.endPublication(of: core.registry)
         newer.withLock { $0 = fresh }
         isReplaced.store(true, ordering: .releasing)
         loss = other.loss

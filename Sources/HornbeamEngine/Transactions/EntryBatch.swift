@@ -36,8 +36,10 @@ import Glibc
         }
     }
 
-    /// Sorts the entries and calls `body` with ranges of their indexes in key order, and a function that returns the entry of an index.
+    /// Sorts the entries and calls `body` with ranges of at most `count` of their indexes in key order, and a function that returns the entry of an
+    /// index. `count` is evaluated before each call.
     func forEachPart<R>(
+        of count: @autoclosure () -> Int = EntryBatch.entriesTogether,
         _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
     ) throws(EngineError) -> R? {
         list.sort()
@@ -45,7 +47,7 @@ import Glibc
         return try list.bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
             var next = 0
             while next < list.entries.count {
-                let part = next..<min(next + EntryBatch.entriesTogether, list.entries.count)
+                let part = next..<min(next + count(), list.entries.count)
                 list.prefetch(part.upperBound..<min(part.upperBound + EntryBatch.entriesTogether, list.entries.count), bytes)
                 if let result = try body(part, { (EntryList.key(list.entries[$0], bytes), EntryList.value(list.entries[$0], bytes)) }) { return result }
                 next = part.upperBound

@@ -20,9 +20,31 @@ final class ReaderPosition: Sendable {
     /// Guards the position. Locked during a refresh on purpose, so that only one refresh runs at a time.
     let place: Guarded<Place>
 
+    /// The registries before those of newer checkpoints. Snapshots may read their versions.
+    private let replaced = Guarded<[ReplacedRegistry]>([])
+
+    private struct ReplacedRegistry: Sendable {
+        private(set) weak var registry: VersionRegistry?
+    }
+
     init(_ state: MetaState) {
         place = Guarded(Place(state: state, end: state.log))
     }
 
     func setEnd(_ end: LogMark) { place.withLock { $0.end = end } }
+
+    /// Called before another registry publishes the later versions.
+    func endPublication(of registry: VersionRegistry) {
+        registry.endPublication()
+        replaced.withLock { $0.append(ReplacedRegistry(registry: registry)) }
+    }
+
+    /// The time at which the oldest version was replaced that snapshots read, or that is live in the present registry; nil if there is none.
+    func oldestReplacedAt(_ present: VersionRegistry) -> UInt64? {
+        let older = replaced.withLock { replaced in
+            replaced.removeAll { $0.registry == nil }
+            return replaced.compactMap { $0.registry?.oldestReadReplacedAt }
+        }
+        return (older + [present.oldestReplacedAt].compactMap(\.self)).min()
+    }
 }

@@ -48,7 +48,7 @@ extension WriteTransaction {
         let editor = try self.index(editing: index)
         guard let (filter, entriesMax) = try filter(for: batch, editor) else { return try putDirectly(batch, in: editor, onlyNew: onlyNew) }
         let target = BufferedIndex(index: editor, buffer: try insertBuffer(of: editor), filter: filter)
-        let existing = try batch.forEachPart { part, entry throws(EngineError) in
+        let existing = try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
             try put(part, entry, in: target, fillsBuffer: true, onlyNew: onlyNew)
         }
         let count = target.buffer.root.count
@@ -62,7 +62,7 @@ extension WriteTransaction {
             return try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: editor.id, onlyNew: onlyNew) }
         }
         let target = BufferedIndex(index: editor, buffer: try index(editing: id), filter: engine.insertBuffers[editor.id].filter)
-        return try batch.forEachPart { part, entry throws(EngineError) in
+        return try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
             try put(part, entry, in: target, fillsBuffer: false, onlyNew: onlyNew)
         }
     }
@@ -76,23 +76,36 @@ extension WriteTransaction {
         }
         try writeLeavesEarly()
         defer { abandonRedoOfBigTransaction() }
-        let hashes = hashes(of: part, entry, target.filter)
         let (chosen, other) = fillsBuffer ? (target.buffer, target.index) : (target.index, target.buffer)
+        let known = try mutate { () throws(EngineError) in try entries(of: part, entry, in: other, target, isIndex: fillsBuffer) }
+        if onlyNew, let first = known.first { return first }
+        if known.isEmpty, redo.isAbandoned {
+            return try mutateInSteps { () throws(EngineError) in try chosen.put(part, onlyNew: onlyNew, entry) }
+        }
         return try mutate { () throws(EngineError) -> Int? in
+            var rest = known[...]
             for n in part {
                 let (key, value) = entry(n)
-                let hash = hashes[n - part.lowerBound]
-                // The buffer fits in the pool, so it needs no filter.
-                var isInOther = !fillsBuffer || target.filter?.mayContain(hash) != false
-                if isInOther { isInOther = try other.contains(key) }
-                if isInOther, onlyNew { return n }
-                if !fillsBuffer, !isInOther { target.filter?.insert(hash) }
-                let tree = isInOther ? other : chosen
+                let tree = rest.first == n ? other : chosen
+                if rest.first == n { rest.removeFirst() }
                 guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
                 redo.put(tree.id, key, value, isBlob: false)
             }
             return nil
         }
+    }
+
+    /// The entries of a part whose keys are in the index, or in its buffer. Before a part goes into the index, its keys get into the filter.
+    private func entries(
+        of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in tree: TreeEditor, _ target: BufferedIndex, isIndex: Bool
+    ) throws(EngineError) -> [Int] {
+        var found: [Int] = []
+        try forEachHash(of: part, entry, target.filter) { n, hash throws(EngineError) in
+            // The buffer fits in the pool, so it needs no filter.
+            if isIndex, target.filter?.mayContain(hash) == false { return }
+            if try tree.contains(entry(n).key) { found.append(n) } else if !isIndex { target.filter?.insert(hash) }
+        }
+        return found
     }
 
     private func putSingly(
@@ -102,14 +115,21 @@ extension WriteTransaction {
         return nil
     }
 
-    /// The hashes of the keys of a part. Requests their blocks of the filter, so that the cache misses overlap.
-    private func hashes(of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), _ filter: KeyFilter?) -> [UInt64] {
-        part.map { n in
-            let hash = KeyFilter.hash(entry(n).key)
-            filter?.prefetch(hash)
-            return hash
+    /// Calls `body` with the hash of each key. Requests the blocks of the filter some keys ahead, so that the cache misses overlap.
+    private func forEachHash(
+        of part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), _ filter: KeyFilter?, _ body: (Int, UInt64) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var start = part.lowerBound
+        while start < part.upperBound {
+            let keys = start..<min(start + WriteTransaction.hashedTogether, part.upperBound)
+            let hashes = keys.map { KeyFilter.hash(entry($0).key) }
+            if let filter { for hash in hashes { filter.prefetch(hash) } }
+            for (n, hash) in zip(keys, hashes) { try body(n, hash) }
+            start = keys.upperBound
         }
     }
+
+    private static let hashedTogether = 32
 
     /// The insert buffer of an index, which is created if there is none.
     private func insertBuffer(of editor: TreeEditor) throws(EngineError) -> TreeEditor {
@@ -126,13 +146,13 @@ extension WriteTransaction {
         let batch = EntryBatch()
         while left > 0, target.buffer.root.count > 0 {
             let next = engine.insertBuffers[target.index.id].next
-            engine.insertBuffers[target.index.id].next = try takeEntries(min(left, WriteTransaction.movedTogether), of: target, from: next, batch)
+            engine.insertBuffers[target.index.id].next = try takeEntries(min(left, entriesTogether), of: target, from: next, batch)
             guard batch.count > 0 || !next.isEmpty else { throw damagedBuffer(target) }
             left -= batch.count
-            _ = try batch.forEachPart { part, entry throws(EngineError) -> Int? in
+            _ = try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) -> Int? in
                 try writeLeavesEarly()
-                for hash in hashes(of: part, entry, target.filter) { target.filter?.insert(hash) }
-                try mutate { () throws(EngineError) in try move(part, entry, of: target) }
+                try forEachHash(of: part, entry, target.filter) { _, hash in target.filter?.insert(hash) }
+                try move(part, entry, of: target)
                 return nil
             }
             abandonRedoOfBigTransaction()
@@ -143,17 +163,21 @@ extension WriteTransaction {
     private func move(
         _ part: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), of target: BufferedIndex
     ) throws(EngineError) {
-        var deleted = part.lowerBound
-        while deleted < part.upperBound {
-            let more = try target.buffer.delete(from: entry(deleted).key, through: entry(part.upperBound - 1).key)
-            guard more > 0 else { throw damagedBuffer(target) }
-            deleted += more
+        try mutate { () throws(EngineError) in
+            var deleted = part.lowerBound
+            while deleted < part.upperBound {
+                let more = try target.buffer.delete(from: entry(deleted).key, through: entry(part.upperBound - 1).key)
+                guard more > 0 else { throw damagedBuffer(target) }
+                deleted += more
+            }
         }
+        try mutateInSteps { () throws(EngineError) in
+            guard try target.index.put(part, onlyNew: true, entry) == nil else { throw damagedBuffer(target) }
+        }
+        if redo.isAbandoned { return }
         for n in part {
-            let (key, value) = entry(n)
-            guard try target.index.put(key, value, onlyNew: true) == .inserted else { throw damagedBuffer(target) }
-            redo.delete(target.buffer.id, key)
-            redo.put(target.index.id, key, value, isBlob: false)
+            redo.delete(target.buffer.id, entry(n).key)
+            redo.put(target.index.id, entry(n).key, entry(n).value, isBlob: false)
         }
     }
 
@@ -177,5 +201,6 @@ extension WriteTransaction {
         EngineError(.damaged, "The insert buffer of index \(target.index.id) has an impossible entry, or one that the index has too. Run check.")
     }
 
-    private static let movedTogether = 4096
+    /// The number of entries that are put together. A transaction that is not certain to be big records them as redo, with the nodes that they change.
+    private var entriesTogether: Int { redo.isAbandoned ? 1 << 16 : 32 }
 }

@@ -100,6 +100,19 @@ final class VersionRegistry: Sendable {
     /// The time at which the oldest version that is live, but not published, was replaced; nil if there is none.
     var oldestReplacedAt: UInt64? { state.withLock { $0.live.first?.replacedAt } }
 
+    /// Called when another registry publishes the later versions, because the engine has started again from a newer checkpoint.
+    func endPublication() {
+        state.withLock { $0.live[$0.live.count - 1].replacedAt = retention.clock() }
+    }
+
+    /// After `endPublication`, the time at which the oldest version that snapshots read was replaced; nil if no snapshot is left.
+    var oldestReadReplacedAt: UInt64? {
+        state.withLock { state in
+            let isHeld = Set(state.retained + [state.live[state.live.count - 1].version.number])
+            return state.live.first { $0.holders > (isHeld.contains($0.version.number) ? 1 : 0) }?.replacedAt
+        }
+    }
+
     /// The numbers of the live versions, in ascending order.
     var live: [TransactionNumber] { state.withLock { $0.live.map(\.version.number) } }
 

@@ -165,15 +165,19 @@ import Testing
         #expect(after > 8)
     }
 
-    @Test func locksRecordTheProgressOfEachProcess() throws {
+    /// After a checkpoint of another process, an engine starts again from it, with a registry of its own for the later versions.
+    @Test(arguments: [false, true]) func locksRecordTheProgressOfEachProcess(afterCheckpoint: Bool) throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"
         let oracle = EngineOracle(transactions: 20, options: Self.sharing(EngineOracle.smallest))
         let engines = try (0..<2).map { _ in try Engine.open(path, options: oracle.options) }
-        try oracle.commit(to: engines[0], through: 4)
+        try oracle.commit(to: engines[0], through: 6)
         _ = try engines[1].refresh()
         let old = try engines[1].snapshot()
-        try oracle.commit(to: engines[0], through: 9)
+        let checkpoint = engines[0].checkpointer.latest.checkpoint
+        try oracle.commit(to: engines[0], through: 8)
+        #expect(engines[0].checkpointer.latest.checkpoint == checkpoint)
+        if afterCheckpoint { try engines[0].checkpoint() }
         #expect(try engines[1].refresh())
         let meta = Glibc.open(path + "/meta", O_RDWR)
         defer { close(meta) }
