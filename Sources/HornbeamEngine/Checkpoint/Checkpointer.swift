@@ -157,7 +157,7 @@ final class Checkpointer: Sendable {
         try appender.seal()
         appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
         let start = appender.bytesAppended
-        let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence, threads: threads)
+        let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: sequence, threads: threads)
         var roots: [PageReference] = []
         for tree in version.trees { roots.append(try writer.write(tree)) }
         let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)

@@ -1,4 +1,5 @@
-// Writes leaves of a big transaction before its commit, so that the transaction needs no more memory than the pool has.
+// Writes leaves of a big transaction before its commit, so that the transaction needs no more memory than the pool has. Leaves of a bulk insert are
+// written while others are made, by a `LeafWriter`.
 //
 // The commit of such a transaction writes its pages anyway. A written leaf is a cached page: the pool may evict it, and a later change copies it
 // like any other page. The copy makes the written page dead.
@@ -16,8 +17,11 @@ final class EarlyLeaves {
     private let appender: PageAppender
     /// The written pages, including those that the transaction has replaced since.
     private(set) var pages: [PageReference] = []
-
-    private var files: Set<PageFileNumber> { Set(pages.map(\.file)) }
+    private var files: Set<PageFileNumber> = []
+    /// The writers of bulk inserts, one for each tree. Each has files of its own: the leaves of an insert buffer live until the next batch, those of its
+    /// index longer, and rows longest, so a file is dead as a whole, or not at all.
+    private var leafWriters: [TreeID: LeafWriter] = [:]
+    private var appenders: [PageAppender] { [appender] + leafWriters.values.map(\.appender) }
 
     init(_ engine: EngineCore) {
         self.engine = engine
@@ -26,22 +30,48 @@ final class EarlyLeaves {
 
     /// Writes the leaves that the transaction has made in some trees. `checkpoint` is the number of the newest checkpoint.
     func write(_ trees: [TreeRecord], of ledger: NodeLedger, checkpoint: UInt64) throws(EngineError) {
-        try engine.requireStore()
-        appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
-        let writer = TreeWriter(
-            pool: engine.pool, files: engine.files, appender: appender, sequence: checkpoint, threads: min(Cores.count, 4))
+        try prepareFiles()
+        let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: checkpoint, threads: min(Cores.count, 4))
         // A failed write leaves some leaves as cached pages. The abort must not free their frames.
         defer { ledger.forget(writer.cached) }
         for tree in trees { try writer.writeLeaves(of: tree, madeBy: ledger) }
         assert(writer.cached.count == writer.written.count, "Each written leaf is a cached page.")
-        pages += writer.written.values
+        add(Array(writer.written.values))
+    }
+
+    /// Calls `body` with a writer for the leaves of a bulk insert into a tree.
+    func withLeafWriter<R>(
+        _ tree: TreeID, _ ledger: NodeLedger, checkpoint: UInt64, _ body: (LeafWriter) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), pageSize: engine.pool.pageSize, sequence: checkpoint)
+        leafWriters[tree] = writer
+        try prepareFiles()
+        defer {
+            let written = writer.takeWritten()
+            ledger.forget(written.frames)
+            add(written.pages)
+        }
+        return try body(writer)
+    }
+
+    private func prepareFiles() throws(EngineError) {
+        try engine.requireStore()
+        let limit = engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes)
+        for appender in appenders { appender.limitFiles(toBytes: limit) }
+    }
+
+    private func add(_ written: [PageReference]) {
+        pages += written
+        for page in written { files.insert(page.file) }
         engine.space.keep(files)
     }
 
     /// Makes the pages durable. No page is appended to their files afterwards.
     func sync() throws(EngineError) {
-        try appender.sync()
-        try appender.seal()
+        for appender in appenders {
+            try appender.sync()
+            try appender.seal()
+        }
     }
 
     /// Called when the version of the transaction is published, or when its commit has failed: the file table counts the pages, or nothing needs them.
@@ -50,6 +80,6 @@ final class EarlyLeaves {
     /// Removes the files, unless the pages are durable. Then the next checkpoints find the files unneeded.
     func abandon() {
         end()
-        appender.abandon()
+        for appender in appenders { appender.abandon() }
     }
 }

@@ -7,13 +7,10 @@ import Synchronization
 /// Appends the new nodes of one version to page files. Safe: it owns its memory.
 @safe final class TreeWriter {
     private let pool: FramePool
-    private let files: PageFiles
     private let appender: PageAppender
-    private let sequence: UInt64
     /// The threads that pack and compress leaves.
     private let team: ThreadTeam
-    /// Memory for packing and compressing: two pages for each leaf of two sets.
-    private let scratch: WriteBuffer
+    private let packer: NodePacker
     /// The packed leaves of two sets. Threads prepare one while the other is appended.
     private let prepared: UnsafeMutableBufferPointer<Result<PageAppender.EncodedPage, EngineError>?>
     /// The reference of each written node, by frame.
@@ -27,13 +24,11 @@ import Synchronization
     private static let leavesForThreads = 16
 
     /// - Parameter threads: 1 for a checkpoint in the background, so that commits have the other processors.
-    init(pool: FramePool, files: PageFiles, appender: PageAppender, sequence: UInt64, threads: Int) {
+    init(pool: FramePool, appender: PageAppender, sequence: UInt64, threads: Int) {
         self.pool = pool
-        self.files = files
         self.appender = appender
-        self.sequence = sequence
         team = ThreadTeam(workers: threads - 1)
-        scratch = WriteBuffer(bytes: 4 * pool.pageSize * TreeWriter.leavesTogether)
+        packer = NodePacker(pageSize: pool.pageSize, sequence: sequence, places: 2 * TreeWriter.leavesTogether)
         unsafe prepared = .allocate(capacity: 2 * TreeWriter.leavesTogether)
         unsafe prepared.initialize(repeating: nil)
     }
@@ -135,58 +130,10 @@ import Synchronization
         if links.count < TreeWriter.leavesForThreads { (0..<links.count).forEach(prepareLeaf) } else { team.begin(links.count, prepareLeaf) }
     }
 
-    /// Packs and compresses a node in the part `place` of the scratch memory.
+    /// Packs and compresses a node.
     private func prepare(
         _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
-        let size = pool.pageSize
-        let page = pool.page(frame)
-        let packed = unsafe Page(scratch[2 * place * size..<(2 * place + 1) * size].baseAddress!)
-        let parts = try pack(page, record, children, into: packed)
-        let heading = PageHeading(
-            kind: PageKind(rawValue: page.kind)!, tree: record.id, level: page.level, checkpoint: sequence)
-        return unsafe PageAppender.encode(
-            heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit), parts,
-            into: scratch[(2 * place + 1) * size..<2 * (place + 1) * size])
-    }
-
-    /// Copies a node to `scratch` without free space. Returns the parts of the page.
-    private func pack(
-        _ page: Page, _ record: TreeRecord, _ children: [PageReference], into scratch: Page
-    ) throws(EngineError) -> [PagePart] {
-        if page.kind == NodeKind.tableLeaf.rawValue {
-            guard let own = unsafe record.layouts?.resolve(page.load(24))?.own else {
-                throw EngineError(.damaged, "A leaf of table \(record.id) names a layout that the table does not have.")
-            }
-            return TableLeaf(page: page, layout: own).pack(into: scratch).parts
-        }
-        return SlottedNode(page).pack(into: scratch, children: children).parts
-    }
-}
-
-extension SlottedNode {
-    /// Copies the node to a page without free space. In an inner node, sets the links to `children` and clears the hints.
-    @discardableResult
-    func pack(into page: Page, children: [PageReference]) -> SlottedNode {
-        let target = SlottedNode.create(
-            in: page, inner: isInner, level: self.page.level, capacity: count,
-            limit: SlottedNode.measure(self, 0..<count, prefix: self.page.prefixLength), prefix: prefix)
-        target.append(0..<count, of: self)
-        guard isInner else { return target }
-        for i in 0..<count { target.setChild(i, children[i]) }
-        target.clearPadding()
-        return target
-    }
-}
-
-extension TableLeaf {
-    /// Copies the leaf to a page without free space.
-    @discardableResult
-    func pack(into page: Page) -> TableLeaf {
-        let limit = layout.arrayBytes(capacity: count, keyWidth: keyWidth) + heapBytes(0..<count)
-        let target = TableLeaf.create(
-            in: page, layout, capacity: count, keyWidth: keyWidth, firstKey: firstKey, limit: limit)
-        target.append(0..<count, of: self, fills: [])
-        return target
+        try packer.pack(pool.page(frame), tree: record.id, record.layouts, children: children, in: place)
     }
 }

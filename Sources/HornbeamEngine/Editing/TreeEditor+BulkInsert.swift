@@ -1,33 +1,51 @@
 // The bulk insert: puts many entries into an index leaf by leaf, on several processors.
 //
-// A leaf that gets entries is built anew from its old ones and these (TreeEditor+BulkRewrite.swift). Leaves without room for their new entries, and
-// leaves that have one of the keys, get theirs one by one afterwards.
+// A leaf that gets entries is replaced by one or two leaves, which are built from its old entries and these (TreeEditor+BulkRewrite.swift). Leaves that
+// have one of the keys, and leaves that get more entries than two have room for, get theirs one by one afterwards.
 
 extension TreeEditor {
     /// Puts entries, whose keys ascend, into the index. With `onlyNew`, returns an entry whose key exists, or that follows another one with its key, if
     /// there is one; then an unknown part of the others was put.
-    func put(_ entries: Range<Int>, onlyNew: Bool, _ entry: (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> Int? {
-        /// The entries of each leaf.
-        var parts: [Range<Int>] = []
-        let rest = try rewriteLeaves({ _ throws(EngineError) -> PageReference? in
-            let start = parts.last?.upperBound ?? entries.lowerBound
-            guard start < entries.upperBound, let leaf = try descendCopyingInner({ $0.childIndex(for: entry(start).key) }) else { return nil }
-            parts.append(start..<end(of: start..<entries.upperBound, below: upperBound, entry))
-            return leaf
-        }) { (position, source, target, _) -> RewrittenLeaf in
-            let leaf = SlottedNode(source).inserting(parts[position], into: target, limit: pool.pageSize, entry)
-            return leaf.map { .replaced(entries: $0.count) } ?? .unfit
+    func put(
+        _ entries: Range<Int>, onlyNew: Bool, writer: LeafWriter?, _ entry: (Int) -> (key: Bytes, value: Bytes)
+    ) throws(EngineError) -> Int? {
+        var next = entries.lowerBound
+        let rest = try withoutActuallyEscaping(entry) { (entry) throws(EngineError) in
+            try rewriteLeaves({ _ throws(EngineError) -> LeafToRewrite? in
+                let start = next
+                guard start < entries.upperBound, let link = try descendCopyingInner({ $0.childIndex(for: entry(start).key) }) else { return nil }
+                next = end(of: start..<entries.upperBound, below: upperBound, entry)
+                return LeafToRewrite(link: link, changes: start..<next)
+            }, writer: writer) { (part, source, target, _) -> RewrittenLeaf in
+                merge(part, entry, with: SlottedNode(source), into: target)
+            }
         }
         // An empty tree has no leaves.
-        if parts.isEmpty { return try putSingly(entries, onlyNew: onlyNew, entry) }
+        if next == entries.lowerBound { return try putSingly(entries, onlyNew: onlyNew, entry) }
         for leaf in rest {
             if leaf.isUnfit {
-                if let existing = try putSingly(parts[leaf.position], onlyNew: onlyNew, entry) { return existing }
+                if let existing = try putSingly(leaf.changes, onlyNew: onlyNew, entry) { return existing }
             } else {
                 try inEpoch { () throws(EngineError) in try finish(leaf) { joinSlotted($0, $1, separator: nil) } }
             }
         }
         return nil
+    }
+
+    /// Builds one or two leaves from the entries of one and new ones.
+    private func merge(
+        _ part: Range<Int>, _ entry: @escaping (Int) -> (key: Bytes, value: Bytes), with leaf: SlottedNode, into target: (first: Page, second: Page)
+    ) -> RewrittenLeaf {
+        // Two leaves certainly have no room for more.
+        guard part.count <= 2 * pool.pageSize / leaf.entrySize, let merged = MergedEntries(leaf, part, entry) else { return .unfit }
+        if let leaf = merged.build(merged.all, prefixMax: leaf.page.prefixLength, into: target.first, limit: pool.pageSize) {
+            return .replaced(entries: leaf.count)
+        }
+        let (left, right) = merged.halves
+        guard let leaf = merged.build(left, into: target.first, limit: pool.pageSize),
+            merged.build(right, into: target.second, limit: pool.pageSize) != nil
+        else { return .unfit }
+        return .divided(entries: leaf.count)
     }
 
     private func putSingly(_ entries: Range<Int>, onlyNew: Bool, _ entry: (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> Int? {

@@ -1,8 +1,8 @@
 // The bulk leaf rewrite: replaces many leaves of a tree by new pages that are built from them, on several processors.
 //
-// The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads read the old leaves and build the new ones in parallel.
-// No thread changes the old leaves. Then the editor's thread sets the links to the new leaves. Afterwards it processes some leaves one by one: empty
-// leaves, nearly empty leaves, and leaves whose result does not fit in a page.
+// The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads read the old leaves and build the new ones, and pack
+// them if they are written at once. No thread changes the old leaves. Meanwhile the editor's thread sets the links to the new leaves of the set
+// before. Afterwards it processes some leaves one by one: empty leaves, nearly empty leaves, and leaves whose result does not fit in a page.
 
 import HornbeamThreads
 
@@ -12,136 +12,177 @@ enum RewrittenLeaf {
     case unchanged
     /// A new page with this number of entries replaces the leaf.
     case replaced(entries: Int)
+    /// Two new pages replace the leaf, the first one with this number of entries. The second one is not linked yet.
+    case divided(entries: Int)
     /// The result has no entries. The old leaf is still linked.
     case empty
-    /// The result does not fit in one page, or needs conversion to the current layout. The old leaf is still linked.
+    /// The result does not fit, or needs conversion to the current layout. The old leaf is still linked.
     case unfit
 }
 
-/// One leaf of a rewrite.
-private struct RewriteStep {
+/// A leaf to be rewritten.
+struct LeafToRewrite {
+    let link: PageReference
+    /// The range of what changes the leaf, in the numbers of the caller.
+    let changes: Range<Int>
+}
+
+/// One leaf of a rewrite. One thread at a time uses it.
+private final class RewriteStep {
+    let changes: Range<Int>
     /// The inner nodes above the leaf, each with the index of its link.
     let path: [(frame: UInt32, index: Int)]
     let link: PageReference
-    let target: UInt32
-    /// The frame of the old leaf.
-    var source: UInt32 = 0
+    /// The frames of the new leaf, and of the second one if the leaf is divided.
+    let target: (first: UInt32, second: UInt32)
     /// The blobs of removed entries.
     var blobs: [PageReference] = []
-    /// True if the new leaf may be merged with a neighbour.
-    var isSparse = false
     var outcome = RewrittenLeaf.unchanged
+    /// A key in the leaf if it must be processed afterwards; otherwise nil.
+    var remainingKey: [UInt8]?
+    /// The new leaf as it will be written; nil if it stays in memory.
+    var packed: PageAppender.EncodedPage?
     var error: EngineError?
+
+    init(_ leaf: LeafToRewrite, path: [(frame: UInt32, index: Int)], target: (UInt32, UInt32)) {
+        changes = leaf.changes
+        link = leaf.link
+        self.path = path
+        self.target = target
+    }
 
     /// True if the source is the cached copy of a page that the new leaf replaces.
     var hasReplacedPage: Bool {
-        guard case .replaced = outcome else { return false }
-        return !link.isInMemory
+        switch outcome {
+        case .replaced, .divided: !link.isInMemory
+        case .unchanged, .empty, .unfit: false
+        }
     }
 }
 
-/// A leaf to process after the rewrite: its position among the visited leaves, and a key that belongs in it.
+/// A leaf to process after the rewrite: what changes it, and a key that belongs in it.
 struct RewriteRemainder {
-    let position: Int
+    let changes: Range<Int>
     let key: [UInt8]
     let outcome: RewrittenLeaf
+    /// The second new leaf of a divided one.
+    let second: UInt32
 
     var isEmpty: Bool { if case .empty = outcome { true } else { false } }
     var isUnfit: Bool { if case .unfit = outcome { true } else { false } }
 }
 
 extension TreeEditor {
-    /// The number of leaves in one step. Their old and new pages fit in the processor's cache.
-    private static var leavesTogether: Int { 128 }
+    /// The number of leaves in a set. Their old and new pages fit in the processor's cache.
+    static var leavesTogether: Int { 64 }
     /// The smallest number of leaves for which other threads are used.
-    private static var leavesForThreads: Int { 32 }
+    private static var leavesForThreads: Int { 16 }
 
-    /// Rewrites leaves. `next` descends to the parent of the leaf of a position, and returns nil at the end. `build` makes the new page of a leaf, on any
-    /// thread, and lists the blobs of removed entries. Returns the leaves to process afterwards. Empty leaves come first: they still have their
-    /// old content, and no neighbour must be merged with it.
+    /// Rewrites leaves. `next` descends to the parent of the next leaf; it returns nil at the end. Its argument is the number of leaves before. `build`
+    /// makes the new page of a leaf, on any thread, while `next` is called for others, and lists the blobs of removed entries. Returns the leaves to
+    /// process afterwards. Empty leaves come first: they still have their old content, and no neighbour must be merged with it.
+    ///
+    /// - Parameter writer: Writes the new leaves. Without it they stay in memory.
     func rewriteLeaves(
-        _ next: (Int) throws(EngineError) -> PageReference?,
-        build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+        _ next: (Int) throws(EngineError) -> LeafToRewrite?, writer: LeafWriter? = nil,
+        build: (Range<Int>, Page, (first: Page, second: Page), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) throws(EngineError) -> [RewriteRemainder] {
-        let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
-        var position = 0
-        var rest: [RewriteRemainder] = []
-        var isDone = false
-        while !isDone {
-            let slot = pool.epochs.enter()
-            defer { pool.epochs.leave(slot) }
-            var steps: [RewriteStep] = []
-            while steps.count < TreeEditor.leavesTogether, !isDone {
-                guard let link = try next(position + steps.count) else {
-                    isDone = true
-                    break
-                }
-                steps.append(RewriteStep(path: path, link: link, target: try ledger.allocate()))
+        try withoutActuallyEscaping(build) { (build) throws(EngineError) in
+            let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
+            var reader = pool.epochs.enter()
+            // Also after an error: the threads use the pages.
+            defer {
+                team.finish()
+                pool.epochs.leave(reader)
             }
-            run(&steps, from: position, team, build)
-            try exchange(steps, from: position, &rest)
-            position += steps.count
-            // The frames of these pages are reused for the next leaves.
-            if !isDone { pool.evict(steps.filter(\.hasReplacedPage).map(\.source)) }
+            func begin(_ steps: [RewriteStep], _ place: Int) {
+                // Each step is made by one thread.
+                let makeStep = { (n: Int) in self.make(steps[n], in: place + n, writer, build) }
+                if steps.count < TreeEditor.leavesForThreads { steps.indices.forEach(makeStep) } else { team.begin(steps.count, makeStep) }
+            }
+            var rest: [RewriteRemainder] = []
+            var count = 0
+            var steps = try steps(count, next)
+            begin(steps, 0)
+            while !steps.isEmpty {
+                count += steps.count
+                let following = try self.steps(count, next)
+                team.finish()
+                // No thread reads old leaves now, so the frames of evicted ones become free.
+                pool.epochs.leave(reader)
+                reader = pool.epochs.enter()
+                begin(following, count / TreeEditor.leavesTogether % 2 * TreeEditor.leavesTogether)
+                for step in steps { try exchange(step, writer, &rest) }
+                // The frames of these pages are reused for the next leaves.
+                if !following.isEmpty { pool.evict(pages: steps.filter(\.hasReplacedPage).map(\.link.address)) }
+                steps = following
+            }
+            forgetPath()
+            return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
         }
-        forgetPath()
-        return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
     }
 
-    private func run(
-        _ steps: inout [RewriteStep], from position: Int, _ team: ThreadTeam,
-        _ build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+    /// The steps of the next set of leaves; empty at the end.
+    private func steps(_ before: Int, _ next: (Int) throws(EngineError) -> LeafToRewrite?) throws(EngineError) -> [RewriteStep] {
+        var steps: [RewriteStep] = []
+        while steps.count < TreeEditor.leavesTogether, let leaf = try next(before + steps.count) {
+            steps.append(RewriteStep(leaf, path: path, target: (try ledger.allocate(), try ledger.allocate())))
+        }
+        return steps
+    }
+
+    /// Reads an old leaf and builds the new one. Any thread.
+    private func make(
+        _ step: RewriteStep, in place: Int, _ writer: LeafWriter?,
+        _ build: (Range<Int>, Page, (first: Page, second: Page), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) {
-        unsafe steps.withUnsafeMutableBufferPointer { steps in
-            func make(_ n: Int) {
-                do throws(EngineError) {
-                    let source = try unsafe leafFrame(below: steps[n].path.last)
-                    try verifyLeaf(source)
-                    unsafe steps[n].source = source
-                    unsafe steps[n].outcome = try build(position + n, pool.page(source), pool.page(steps[n].target), &steps[n].blobs)
-                    // Tested here, where the new page is in the processor's cache.
-                    if case .replaced = unsafe steps[n].outcome { unsafe steps[n].isSparse = isSparse(steps[n].target) }
-                } catch {
-                    unsafe steps[n].error = error
-                }
+        do throws(EngineError) {
+            let source = try leafFrame(below: step.path.last)
+            try verifyLeaf(source)
+            let target = (first: pool.page(step.target.first), second: pool.page(step.target.second))
+            step.outcome = try build(step.changes, pool.page(source), target, &step.blobs)
+            // Here the pages are in the processor's cache.
+            switch step.outcome {
+            case .unchanged: break
+            case .replaced where !isSparse(step.target.first):
+                if let writer, !step.path.isEmpty { step.packed = try writer.pack(target.first, id, layouts, in: place) }
+            case .divided: step.remainingKey = firstKey(step.target.first)
+            case .replaced, .empty, .unfit: step.remainingKey = firstKey(source)
             }
-            // Each step is made by one thread.
-            if steps.count < TreeEditor.leavesForThreads { steps.indices.forEach(make) } else { team.forEach(steps.count, make) }
+        } catch {
+            step.error = error
         }
     }
 
-    /// Sets the links to the new leaves, and collects the leaves to process afterwards.
-    private func exchange(_ steps: [RewriteStep], from position: Int, _ rest: inout [RewriteRemainder]) throws(EngineError) {
-        for (n, step) in steps.enumerated() {
-            if let error = step.error { throw error }
-            var isUsed = false
-            if case .replaced(let entries) = step.outcome {
-                assert(entries > 0 && entries == pool.page(step.target).count, "A new leaf has the entries that were counted.")
-                link(PageReference(frame: step.target, count: UInt64(entries)), inPlaceOf: step)
-                ledger.retire(step.link)
-                isUsed = true
-            }
-            if !isUsed { ledger.retireOwn(step.target) }
-            ledger.deadBlobs.append(contentsOf: step.blobs)
-            if needsProcessing(step) {
-                rest.append(RewriteRemainder(position: position + n, key: firstKey(step.source), outcome: step.outcome))
-            }
+    /// Sets the link to a new leaf, and collects the leaves to process afterwards.
+    private func exchange(_ step: RewriteStep, _ writer: LeafWriter?, _ rest: inout [RewriteRemainder]) throws(EngineError) {
+        if let error = step.error { throw error }
+        var isDivided = false
+        switch step.outcome {
+        case .replaced(let entries):
+            assert(entries > 0 && entries == pool.page(step.target.first).count, "A new leaf has the entries that were counted.")
+            var link = PageReference(frame: step.target.first, count: UInt64(entries))
+            if let packed = step.packed, let writer { link = try writer.append(packed, of: step.target.first, count: entries, pool) }
+            self.link(link, in: step)
+            ledger.retire(step.link)
+        case .divided(let entries):
+            link(PageReference(frame: step.target.first, count: UInt64(entries)), in: step)
+            ledger.retire(step.link)
+            isDivided = true
+        case .unchanged, .empty, .unfit: ledger.retireOwn(step.target.first)
         }
+        if !isDivided { ledger.retireOwn(step.target.second) }
+        ledger.deadBlobs.append(contentsOf: step.blobs)
+        if let key = step.remainingKey { rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: step.target.second)) }
     }
 
-    private func link(_ leaf: PageReference, inPlaceOf step: RewriteStep) {
+    private func link(_ leaf: PageReference, in step: RewriteStep) {
         guard let parent = step.path.last else { return setRoot(leaf) }
         assert(step.path.allSatisfy { ledger.isOwn($0.frame) }, "The nodes above new leaves belong to the transaction.")
-        node(parent.frame).setChild(parent.index, PageReference(frame: leaf.frame, count: step.link.count))
+        var link = leaf
+        link.count = step.link.count
+        node(parent.frame).setChild(parent.index, link, hint: leaf.isInMemory ? 0 : step.target.first)
         addToCounts(Int(leaf.count) - Int(step.link.count), along: step.path)
-    }
-
-    private func needsProcessing(_ step: RewriteStep) -> Bool {
-        switch step.outcome {
-        case .unchanged: false
-        case .empty, .unfit: true
-        case .replaced: step.isSparse
-        }
     }
 
     /// The key of a leaf's first entry, as bytes that inner nodes can compare.
@@ -151,10 +192,14 @@ extension TreeEditor {
         return unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
     }
 
-    /// Removes an empty leaf, or merges a sparse one with a neighbour.
+    /// Links the second part of a divided leaf, removes an empty one, or merges a sparse one with a neighbour.
     func finish(_ rest: RewriteRemainder, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         guard try rest.key.withBorrowedBytes({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
-        if rest.isEmpty {
+        if case .divided = rest.outcome {
+            let (left, right) = (node(leaf), node(rest.second))
+            addToCounts(right.count)
+            try addSibling(rest.second, separator: TreeEditor.separator(left.key(left.count - 1), right.key(0)), at: path.count)
+        } else if rest.isEmpty {
             addToCounts(-leafPage.count)
             removeEmptyLeaf()
             try lowerRoot()

@@ -28,13 +28,13 @@ extension TreeEditor {
     /// Changes columns of the selected rows. Returns the leaves that need `alterRemainder`.
     func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        return try rewriteLeaves({ n throws(EngineError) in try descendCopyingInner(rows, n) }) {
+        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, of: rows) }) {
             (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
-            let bits = try chosen(rows, n, in: source)
+            let bits = try chosen(rows, n.lowerBound, in: source)
             // Leaves of an older layout are converted one by one afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
-            target.copy(source.limit, from: source, at: 0, to: 0)
-            let leaf = TableLeaf(page: target, layout: current)
+            target.first.copy(source.limit, from: source, at: 0, to: 0)
+            let leaf = TableLeaf(page: target.first, layout: current)
             for change in changes { leaf.apply(change, bits) }
             return .replaced(entries: leaf.count)
         }
@@ -42,7 +42,7 @@ extension TreeEditor {
 
     /// Changes columns of the selected rows of one leaf that the bulk rewrite did not change.
     func alterRemainder(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
-        for key in rows.keys(of: rows.leaves[rest.position]) {
+        for key in rows.keys(of: rows.leaves[rest.changes.lowerBound]) {
             guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
             var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
             bits[slot >> 6] = 1 << UInt64(slot & 63)
@@ -52,11 +52,11 @@ extension TreeEditor {
 
     /// Deletes the selected rows. Returns the leaves to process afterwards.
     func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in try descendCopyingInner(rows, n) }) {
+        try rewriteLeaves({ n throws(EngineError) in try leaf(n, of: rows) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
-            let bits = try chosen(rows, n, in: source)
+            let bits = try chosen(rows, n.lowerBound, in: source)
             let leaf = try resolvedLeaf(source)
-            guard let outcome = copy(leaf, without: bits, to: target) else { return .unfit }
+            guard let outcome = copy(leaf, without: bits, to: target.first) else { return .unfit }
             if !leaf.layout.variableColumns.isEmpty {
                 RowSelection.forEachBit(bits) { blobs.append(contentsOf: leaf.blobs($0)) }
             }
@@ -64,10 +64,10 @@ extension TreeEditor {
         }
     }
 
-    private func descendCopyingInner(_ rows: RowSelection, _ n: Int) throws(EngineError) -> PageReference? {
+    private func leaf(_ n: Int, of rows: RowSelection) throws(EngineError) -> LeafToRewrite? {
         guard n < rows.leaves.count else { return nil }
         let key = rows.leaves[n].firstKey
-        return try descendCopyingInner { $0.childIndex(forHead: key) }
+        return try descendCopyingInner { $0.childIndex(forHead: key) }.map { LeafToRewrite(link: $0, changes: n..<n + 1) }
     }
 
     /// The bits of the selection's n-th leaf. Throws if the leaf has changed since the selection.
@@ -85,7 +85,9 @@ extension TreeEditor {
 
     /// Deletes the entries of rows from an index. Returns the leaves to process afterwards.
     func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in try n == 0 ? descendCopyingInner { _ in 0 } : stepCopyingInner() }) {
+        try rewriteLeaves({ n throws(EngineError) in
+            try (n == 0 ? descendCopyingInner { _ in 0 } : stepCopyingInner()).map { LeafToRewrite(link: $0, changes: n..<n + 1) }
+        }) {
             (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let leaf = SlottedNode(source)
             leaf.touchAll()
@@ -99,7 +101,7 @@ extension TreeEditor {
             if kept.isEmpty { return .empty }
             let copy = leaf.prefix.array.withBorrowedBytes { prefix in
                 SlottedNode.create(
-                    in: target, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
+                    in: target.first, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
             }
             for i in kept { copy.append(i, of: leaf) }
             return .replaced(entries: kept.count)

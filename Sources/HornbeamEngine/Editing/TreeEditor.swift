@@ -459,5 +459,5 @@ extension SlottedNode {
         return (best.cut, best.goesLeft)
     }
 
-    private func bytes(of i: Int) -> Int { entrySize + max(restLength(i) - 8, 0) + valueLength(i) }
+    func bytes(of i: Int) -> Int { entrySize + max(restLength(i) - 8, 0) + valueLength(i) }
 }

@@ -208,9 +208,12 @@ import Synchronization
 
     /// Evicts cached pages that a transaction has replaced. A reader that needs one reads it from disk again. So a change of a whole tree
     /// reuses memory. New memory costs page faults, which take much longer than a copy.
-    func evict(_ frames: [UInt32]) {
+    func evict(pages addresses: [UInt64]) {
         state.withLock { state in
-            for frame in frames where unsafe infos[Int(frame)].isEvictable { unpublish(frame, &state) }
+            for address in addresses {
+                guard let frame = state.table[address], unsafe infos[Int(frame)].isEvictable else { continue }
+                unpublish(frame, &state)
+            }
         }
     }
 

@@ -40,7 +40,7 @@ import Glibc
     /// index. `count` is evaluated before each call.
     func forEachPart<R>(
         of count: @autoclosure () -> Int = EntryBatch.entriesTogether,
-        _ body: (Range<Int>, (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
+        _ body: (Range<Int>, @escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
     ) throws(EngineError) -> R? {
         list.sort()
         let list = list
@@ -48,8 +48,8 @@ import Glibc
             var next = 0
             while next < list.entries.count {
                 let part = next..<min(next + count(), list.entries.count)
-                list.prefetch(part.upperBound..<min(part.upperBound + EntryBatch.entriesTogether, list.entries.count), bytes)
-                if let result = try body(part, { (EntryList.key(list.entries[$0], bytes), EntryList.value(list.entries[$0], bytes)) }) { return result }
+                let result = try list.withEntries(part, bytes) { (entry) throws(EngineError) in try body(part, entry) }
+                if let result { return result }
                 next = part.upperBound
             }
             return nil
@@ -57,7 +57,7 @@ import Glibc
     }
 
     /// The number of entries that are put in one epoch.
-    private static let entriesTogether = 32
+    static let entriesTogether = 32
 
     /// The index in the order of insertion of the entry with an index in the order of keys.
     fileprivate func insertionIndex(of index: Int) -> Int {
@@ -118,8 +118,35 @@ private struct EntryList {
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
     }
 
+    /// Calls `body` with a function that returns the entry of an index in a range. Copies the keys and values of a large range next to each other,
+    /// because sorting has scattered them, and they are read several times.
+    func withEntries<R>(
+        _ range: Range<Int>, _ bytes: Bytes, _ body: (@escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let ahead = EntryBatch.entriesTogether
+        guard range.count > ahead else {
+            prefetch(range.upperBound..<min(range.upperBound + ahead, entries.count), bytes)
+            return try body { (Self.key(entries[$0], bytes), Self.value(entries[$0], bytes)) }
+        }
+        var copy: [UInt8] = []
+        copy.reserveCapacity(entries[range].reduce(0) { $0 + Int($1.keyLength) + Int($1.valueLength) })
+        var starts: [Int] = []
+        starts.reserveCapacity(range.count)
+        for n in range {
+            prefetch(min(n + ahead, range.upperBound)..<min(n + ahead + 1, range.upperBound), bytes)
+            starts.append(copy.count)
+            unsafe copy.append(contentsOf: bytes.dropFirst(Int(entries[n].start)).prefix(Int(entries[n].keyLength) + Int(entries[n].valueLength)).buffer)
+        }
+        return try copy.withBorrowedBytes { (copy) throws(EngineError) in
+            try body { n in
+                let (entry, start) = (entries[n], starts[n - range.lowerBound])
+                return (copy.dropFirst(start).prefix(Int(entry.keyLength)), copy.dropFirst(start + Int(entry.keyLength)).prefix(Int(entry.valueLength)))
+            }
+        }
+    }
+
     /// Prefetches the keys and values of entries, which sorting has scattered.
-    func prefetch(_ range: Range<Int>, _ bytes: Bytes) {
+    private func prefetch(_ range: Range<Int>, _ bytes: Bytes) {
         for entry in entries[range] {
             let start = unsafe bytes.base + Int(entry.start)
             unsafe CacheLine.prefetch(start, start + max(Int(entry.keyLength) + Int(entry.valueLength) - 1, 0))

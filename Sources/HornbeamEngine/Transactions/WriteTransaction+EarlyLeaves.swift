@@ -4,8 +4,7 @@ extension WriteTransaction {
     /// Writes the leaves that the transaction has made, if there are many and the commit will write pages instead of redo.
     func writeLeavesEarly() throws(EngineError) {
         guard redo.isAbandoned, ledger.unwritten >= unwrittenMax else { return }
-        let leaves = earlyLeaves ?? EarlyLeaves(engine.core)
-        earlyLeaves = leaves
+        let leaves = makeEarlyLeaves()
         do throws(EngineError) {
             try leaves.write(treesInProgress(), of: ledger, checkpoint: engine.newestCheckpoint)
         } catch {
@@ -14,5 +13,23 @@ extension WriteTransaction {
         }
         // Inner nodes stay in memory, and may be many.
         unwrittenMax = max(unwrittenMax, ledger.unwritten + ledger.pool.capacity / 4)
+    }
+    /// Puts entries, whose keys ascend, into an index leaf by leaf, and writes the leaves. The commit must be certain to write pages in place of redo.
+    /// Returns an entry as `TreeEditor.put` does.
+    func putLeafByLeaf(
+        _ entries: Range<Int>, _ entry: (Int) -> (key: Bytes, value: Bytes), in tree: TreeEditor, onlyNew: Bool
+    ) throws(EngineError) -> Int? {
+        assert(redo.isAbandoned, "A transaction that writes leaves early has no redo.")
+        return try mutateInSteps { () throws(EngineError) in
+            try makeEarlyLeaves().withLeafWriter(tree.id, ledger, checkpoint: engine.newestCheckpoint) { (writer) throws(EngineError) in
+                try tree.put(entries, onlyNew: onlyNew, writer: writer, entry)
+            }
+        }
+    }
+
+    private func makeEarlyLeaves() -> EarlyLeaves {
+        let leaves = earlyLeaves ?? EarlyLeaves(engine.core)
+        earlyLeaves = leaves
+        return leaves
     }
 }

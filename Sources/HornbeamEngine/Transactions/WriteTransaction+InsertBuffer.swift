@@ -48,18 +48,23 @@ extension WriteTransaction {
         let editor = try self.index(editing: index)
         guard let (filter, entriesMax) = try filter(for: batch, editor) else { return try putDirectly(batch, in: editor, onlyNew: onlyNew) }
         let target = BufferedIndex(index: editor, buffer: try insertBuffer(of: editor), filter: filter)
+        // Moved before, since the leaves of the buffer are written when they change.
+        try move(above: entriesMax - min(UInt64(batch.count), entriesMax), of: target)
         let existing = try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
             try put(part, entry, in: target, fillsBuffer: true, onlyNew: onlyNew)
         }
-        let count = target.buffer.root.count
-        if existing == nil, count > entriesMax { try move(Int(clamping: count - entriesMax), of: target) }
+        if existing == nil { try move(above: entriesMax, of: target) }
         return existing
     }
 
     /// Puts a batch into an index, except for the entries whose keys its insert buffer has.
     private func putDirectly(_ batch: EntryBatch, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Int? {
         guard let id = editor.insertBuffer else {
-            return try batch.forEachPart { part, entry throws(EngineError) in try put(part, entry, in: editor.id, onlyNew: onlyNew) }
+            return try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
+                guard redo.isAbandoned, part.allSatisfy({ isPlain(entry($0)) }) else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
+                try writeLeavesEarly()
+                return try mutateInSteps { () throws(EngineError) in try editor.put(part, onlyNew: onlyNew, writer: nil, entry) }
+            }
         }
         let target = BufferedIndex(index: editor, buffer: try index(editing: id), filter: engine.insertBuffers[editor.id].filter)
         return try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
@@ -79,9 +84,7 @@ extension WriteTransaction {
         let (chosen, other) = fillsBuffer ? (target.buffer, target.index) : (target.index, target.buffer)
         let known = try mutate { () throws(EngineError) in try entries(of: part, entry, in: other, target, isIndex: fillsBuffer) }
         if onlyNew, let first = known.first { return first }
-        if known.isEmpty, redo.isAbandoned {
-            return try mutateInSteps { () throws(EngineError) in try chosen.put(part, onlyNew: onlyNew, entry) }
-        }
+        if known.isEmpty, redo.isAbandoned { return try putLeafByLeaf(part, entry, in: chosen, onlyNew: onlyNew) }
         return try mutate { () throws(EngineError) -> Int? in
             var rest = known[...]
             for n in part {
@@ -140,9 +143,9 @@ extension WriteTransaction {
 
     // MARK: Moving
 
-    /// Moves entries from the insert buffer to the index, in the order of keys, from the end of the last move on.
-    private func move(_ count: Int, of target: BufferedIndex) throws(EngineError) {
-        var left = count
+    /// Moves as many entries from the insert buffer to the index as it has above a number, in the order of keys, from the end of the last move on.
+    private func move(above most: UInt64, of target: BufferedIndex) throws(EngineError) {
+        var left = Int(clamping: target.buffer.root.count - min(most, target.buffer.root.count))
         let batch = EntryBatch()
         while left > 0, target.buffer.root.count > 0 {
             let next = engine.insertBuffers[target.index.id].next
@@ -171,13 +174,17 @@ extension WriteTransaction {
                 deleted += more
             }
         }
-        try mutateInSteps { () throws(EngineError) in
-            guard try target.index.put(part, onlyNew: true, entry) == nil else { throw damagedBuffer(target) }
+        if redo.isAbandoned {
+            guard try putLeafByLeaf(part, entry, in: target.index, onlyNew: true) == nil else { throw damagedBuffer(target) }
+            return
         }
-        if redo.isAbandoned { return }
-        for n in part {
-            redo.delete(target.buffer.id, entry(n).key)
-            redo.put(target.index.id, entry(n).key, entry(n).value, isBlob: false)
+        try mutate { () throws(EngineError) in
+            for n in part {
+                let (key, value) = entry(n)
+                guard try target.index.put(key, value, onlyNew: true) == .inserted else { throw damagedBuffer(target) }
+                redo.delete(target.buffer.id, key)
+                redo.put(target.index.id, key, value, isBlob: false)
+            }
         }
     }
 
@@ -202,5 +209,5 @@ extension WriteTransaction {
     }
 
     /// The number of entries that are put together. A transaction that is not certain to be big records them as redo, with the nodes that they change.
-    private var entriesTogether: Int { redo.isAbandoned ? 1 << 16 : 32 }
+    private var entriesTogether: Int { redo.isAbandoned ? 1 << 15 : EntryBatch.entriesTogether }
 }

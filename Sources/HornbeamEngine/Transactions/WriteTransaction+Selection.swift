@@ -37,7 +37,7 @@ extension WriteTransaction {
             for rest in try editor.delete(rows) {
                 try mutate { () throws(EngineError) in
                     if rest.isUnfit {
-                        _ = try editor.delete(rows.keys(of: rows.leaves[rest.position]))
+                        _ = try editor.delete(rows.keys(of: rows.leaves[rest.changes.lowerBound]))
                     } else {
                         try editor.finish(rest) { editor.joinLeaves($0, $1) }
                     }

@@ -199,7 +199,7 @@ import Testing
         watched.interrupt { engine in
             // The leaf is evicted between the read of it and its change, and cannot be read again.
             guard let leaves = try? Self.leaves(of: index, in: engine) else { return }
-            engine.core.pool.evict(leaves)
+            engine.core.pool.evict(pages: leaves.compactMap { engine.core.pool.diskReference($0)?.address })
             faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, isSticky: true))
         }
         let error = #expect(throws: EngineError.self) { try watched.store.write { try $0.put([201], [201], in: index) } }

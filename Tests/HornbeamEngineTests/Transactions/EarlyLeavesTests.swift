@@ -13,14 +13,17 @@ import Testing
     private final class Subject {
         let disk: any FileSystem
         let store: TestStore
+        let putsBatches: Bool
         let index: TreeID
         let table: TreeID
         var entries: [[UInt8]: [UInt8]] = [:]
         var rows: Set<UInt64> = []
         private(set) var unwrittenMax = 0
 
-        init(on disk: any FileSystem = MemoryFileSystem(), logsChanges: Bool = true) throws {
+        /// - Parameter putsBatches: Puts entries in batches, which go through the insert buffer of the index. Otherwise puts them one by one.
+        init(on disk: any FileSystem = MemoryFileSystem(), logsChanges: Bool = true, putsBatches: Bool = false) throws {
             self.disk = disk
+            self.putsBatches = putsBatches
             store = try TestStore(fileSystem: disk) { options in
                 options.logsChanges = logsChanges
                 options.poolBytes = 256 << 10
@@ -37,22 +40,45 @@ import Testing
         /// Puts entries and rows in random order, and deletes some of them.
         func change(_ transaction: WriteTransaction, _ range: Range<UInt64>, _ random: inout SplitMix) throws {
             let row = RowBuffer(layout: EarlyLeavesTests.layout)
-            for number in range.shuffled(using: &random) {
-                let key = Array("key \(number % 9000)".utf8)
-                if number % 11 == 0 {
-                    _ = try transaction.delete(key, from: index)
-                    entries[key] = nil
-                } else {
-                    let value = Array("value \(number)".utf8)
-                    try transaction.put(key, value, in: index)
-                    entries[key] = value
+            let numbers = range.shuffled(using: &random)
+            for start in stride(from: 0, to: numbers.count, by: putsBatches ? 700 : 1) {
+                let part = numbers[start..<min(start + (putsBatches ? 700 : 1), numbers.count)]
+                try changeEntries(transaction, part)
+                for number in part {
+                    row.reset()
+                    row.set(0, number)
+                    row.setString(1, "a text of the row \(number)")
+                    try transaction.put(row, key: number % 9000 + 1, in: table)
+                    rows.insert(number % 9000 + 1)
+                    unwrittenMax = max(unwrittenMax, store.engine.core.pool.unwritten)
                 }
-                row.reset()
-                row.set(0, number)
-                row.setString(1, "a text of the row \(number)")
-                try transaction.put(row, key: number % 9000 + 1, in: table)
-                rows.insert(number % 9000 + 1)
-                unwrittenMax = max(unwrittenMax, store.engine.core.pool.unwritten)
+            }
+        }
+
+        private func changeEntries(_ transaction: WriteTransaction, _ numbers: ArraySlice<UInt64>) throws {
+            let batch = EntryBatch()
+            for number in numbers where number % 11 != 0 {
+                let (key, value) = (Array("key \(number % 9000)".utf8), Array("value \(number)".utf8))
+                entries[key] = value
+                if putsBatches {
+                    unsafe key.withUnsafeBytes { key in unsafe value.withUnsafeBytes { unsafe batch.append(key, $0) } }
+                } else {
+                    try transaction.put(key, value, in: index)
+                }
+            }
+            try transaction.put(batch, in: index)
+            for number in numbers where number % 11 == 0 {
+                let key = Array("key \(number % 9000)".utf8)
+                _ = try transaction.delete(key, from: index)
+                entries[key] = nil
+            }
+        }
+
+        /// The number of entries in the insert buffer.
+        var buffered: Int {
+            get throws {
+                let snapshot = try store.engine.snapshot()
+                return try snapshot.tree(named: "index/insert-buffer").map { try snapshot.index($0).count } ?? 0
             }
         }
 
@@ -66,14 +92,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64])
-    func aBigTransactionNeedsNoMoreMemoryThanThePool(seed: UInt64) throws {
-        let subject = try Subject()
+    @Test(arguments: [1, 2, 3] as [UInt64], [false, true])
+    func aBigTransactionNeedsNoMoreMemoryThanThePool(seed: UInt64, putsBatches: Bool) throws {
+        let subject = try Subject(putsBatches: putsBatches)
         var random = SplitMix(seed: seed)
         try subject.store.write { try subject.change($0, 0..<3000, &random) }
         try subject.store.write { try subject.change($0, 3000..<20_000, &random) }
         #expect(subject.unwrittenMax < 256, "\(subject.unwrittenMax) nodes were in memory only, seed \(seed)")
         try subject.expectContent()
+        #expect(try (subject.buffered > 0) == putsBatches)
         try subject.store.reopen()
         try subject.expectContent()
         try subject.store.write { try subject.change($0, 20_000..<21_000, &random) }
@@ -122,8 +149,9 @@ import Testing
         #expect(throws: EngineError.self) { _ = try subject.store.engine.begin() }
     }
 
-    @Test func anAbortedTransactionLeavesNoPages() throws {
-        let subject = try Subject()
+    @Test(arguments: [false, true])
+    func anAbortedTransactionLeavesNoPages(putsBatches: Bool) throws {
+        let subject = try Subject(putsBatches: putsBatches)
         var random = SplitMix(seed: 4)
         try subject.store.write { try subject.change($0, 0..<3000, &random) }
         let (entries, rows, files) = (subject.entries, subject.rows, try subject.files)
@@ -140,8 +168,9 @@ import Testing
         try subject.expectContent()
     }
 
-    @Test func replacedLeavesOfATransactionAreDead() throws {
-        let subject = try Subject()
+    @Test(arguments: [false, true])
+    func replacedLeavesOfATransactionAreDead(putsBatches: Bool) throws {
+        let subject = try Subject(putsBatches: putsBatches)
         var random = SplitMix(seed: 5)
         try subject.store.write { transaction in
             for _ in 0..<4 { try subject.change(transaction, 0..<9000, &random) }
@@ -185,9 +214,10 @@ import Testing
     }
 
     /// The abort freed frames of leaves that were cached pages already, so that two nodes could share a frame.
-    @Test(arguments: 0..<24) func aFailedWriteOfLeavesIsAborted(after count: Int) throws {
+    @Test(arguments: 0..<24, [false, true])
+    func aFailedWriteOfLeavesIsAborted(after count: Int, putsBatches: Bool) throws {
         let faults = FaultInjector(MemoryFileSystem())
-        let subject = try Subject(on: faults)
+        let subject = try Subject(on: faults, putsBatches: putsBatches)
         var random = SplitMix(seed: 7)
         try subject.store.write { try subject.change($0, 0..<3000, &random) }
         let (entries, rows) = (subject.entries, subject.rows)
