@@ -19,8 +19,9 @@ final class EarlyLeaves {
     private(set) var pages: [PageReference] = []
     private var files: Set<PageFileNumber> = []
     /// The writers of bulk inserts, one for each tree. Each has files of its own: the leaves of an insert buffer live until the next batch, those of its
-    /// index longer, and rows longest, so a file is dead as a whole, or not at all.
+    /// index longer, and rows longest, so most pages of a file die together.
     private var leafWriters: [TreeID: LeafWriter] = [:]
+    private var packer: NodePacker?
     private var appenders: [PageAppender] { [appender] + leafWriters.values.map(\.appender) }
 
     init(_ engine: EngineCore) {
@@ -43,8 +44,11 @@ final class EarlyLeaves {
     func withLeafWriter<R>(
         _ tree: TreeID, _ ledger: NodeLedger, checkpoint: UInt64, _ body: (LeafWriter) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), pageSize: engine.pool.pageSize, sequence: checkpoint)
+        let packer = packer ?? NodePacker(pageSize: engine.pool.pageSize, places: LeafWriter.places)
+        self.packer = packer
+        let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), packer, checkpoint: checkpoint)
         leafWriters[tree] = writer
+        writer.checkpoint = checkpoint
         try prepareFiles()
         defer {
             let written = writer.takeWritten()

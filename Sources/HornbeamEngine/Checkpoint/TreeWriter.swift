@@ -11,6 +11,7 @@ import Synchronization
     /// The threads that pack and compress leaves.
     private let team: ThreadTeam
     private let packer: NodePacker
+    private let sequence: UInt64
     /// The packed leaves of two sets. Threads prepare one while the other is appended.
     private let prepared: UnsafeMutableBufferPointer<Result<PageAppender.EncodedPage, EngineError>?>
     /// The reference of each written node, by frame.
@@ -28,7 +29,8 @@ import Synchronization
         self.pool = pool
         self.appender = appender
         team = ThreadTeam(workers: threads - 1)
-        packer = NodePacker(pageSize: pool.pageSize, sequence: sequence, places: 2 * TreeWriter.leavesTogether)
+        packer = NodePacker(pageSize: pool.pageSize, places: 2 * TreeWriter.leavesTogether)
+        self.sequence = sequence
         unsafe prepared = .allocate(capacity: 2 * TreeWriter.leavesTogether)
         unsafe prepared.initialize(repeating: nil)
     }
@@ -134,6 +136,6 @@ import Synchronization
     private func prepare(
         _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
-        try packer.pack(pool.page(frame), tree: record.id, record.layouts, children: children, in: place)
+        try packer.pack(pool.page(frame), tree: record.id, record.layouts, children: children, checkpoint: sequence, in: place)
     }
 }

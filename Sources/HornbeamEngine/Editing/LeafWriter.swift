@@ -7,16 +7,22 @@
 final class LeafWriter {
     private let packer: NodePacker
     let appender: PageAppender
-    private var written: (pages: [PageReference], frames: Set<UInt32>) = ([], [])
+    /// The number of the newest checkpoint, for the headings of the pages.
+    var checkpoint: UInt64
+    private var written: (pages: [PageReference], frames: [UInt32]) = ([], [])
 
-    init(_ appender: PageAppender, pageSize: Int, sequence: UInt64) {
+    /// The number of places that a packer of leaves needs: those of two sets.
+    static var places: Int { 2 * TreeEditor.leavesTogether }
+
+    init(_ appender: PageAppender, _ packer: NodePacker, checkpoint: UInt64) {
         self.appender = appender
-        packer = NodePacker(pageSize: pageSize, sequence: sequence, places: 2 * TreeEditor.leavesTogether)
+        self.packer = packer
+        self.checkpoint = checkpoint
     }
 
     /// Packs a leaf. Any thread.
     func pack(_ leaf: Page, _ tree: TreeID, _ layouts: TableLayouts?, in place: Int) throws(EngineError) -> PageAppender.EncodedPage {
-        try packer.pack(leaf, tree: tree, layouts, in: place)
+        try packer.pack(leaf, tree: tree, layouts, checkpoint: checkpoint, in: place)
     }
 
     /// Appends a packed leaf, whose frame becomes a page of the cache.
@@ -24,12 +30,12 @@ final class LeafWriter {
         let page = try appender.append(leaf, count: UInt64(count))
         pool.markWritten(frame, address: page.address, stamp: page.stamp, isPinned: false)
         written.pages.append(page)
-        written.frames.insert(frame)
+        written.frames.append(frame)
         return page
     }
 
     /// The pages that were written since the last call, and their frames.
-    func takeWritten() -> (pages: [PageReference], frames: Set<UInt32>) {
+    func takeWritten() -> (pages: [PageReference], frames: [UInt32]) {
         defer { written = ([], []) }
         return written
     }

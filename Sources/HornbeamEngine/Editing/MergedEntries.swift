@@ -35,29 +35,34 @@ struct MergedEntries {
 
     private func place(_ n: Int) -> Int { places[n - entries.lowerBound] }
 
-    /// The two parts between which a leaf is divided, of about the same size.
+    /// The bytes that a new entry takes in a leaf with a prefix of this length.
+    private func bytes(_ n: Int, prefix: Int) -> Int {
+        let (key, value) = entry(n)
+        return leaf.entrySize + max(key.count - prefix - 8, 0) + value.count
+    }
+
+    /// The two parts between which a leaf is divided, of about the same size. None is empty.
     var halves: (Part, Part) {
-        let prefixLength = leaf.page.prefixLength
-        func bytes(_ n: Int) -> Int { leaf.entrySize + max(entry(n).key.count - prefixLength - 8, 0) + entry(n).value.count }
-        let goal = (leaf.usedBytes + entries.reduce(0) { $0 + bytes($1) }) / 2
-        var sum = Page.headerSize
+        let prefix = leaf.page.prefixLength
+        let goal = (leaf.usedBytes - Page.headerSize - prefix + entries.reduce(0) { $0 + bytes($1, prefix: prefix) }) / 2
+        var sum = 0
         var (old, new) = (0, entries.lowerBound)
-        while sum < goal {
+        // The last entry belongs to the second part, however large it is.
+        var left = leaf.count + entries.count - 1
+        while left > 0, sum < goal {
             if new < entries.upperBound, place(new) == old {
-                sum += bytes(new)
+                sum += bytes(new, prefix: prefix)
                 new += 1
             } else {
                 sum += leaf.bytes(of: old)
                 old += 1
             }
+            left -= 1
         }
         return (Part(old: 0..<old, new: entries.lowerBound..<new), Part(old: old..<leaf.count, new: new..<entries.upperBound))
     }
 
-    /// The first key of a part.
-    func firstKey(_ part: Part) -> [UInt8] { key(part, isFirst: true) }
-    func lastKey(_ part: Part) -> [UInt8] { key(part, isFirst: false) }
-
+    /// The first or the last key of a part.
     private func key(_ part: Part, isFirst: Bool) -> [UInt8] {
         if part.new.isEmpty { return leaf.key(isFirst ? part.old.lowerBound : part.old.upperBound - 1) }
         let n = isFirst ? part.new.lowerBound : part.new.upperBound - 1
@@ -69,15 +74,12 @@ struct MergedEntries {
     ///
     /// - Parameter prefixMax: The prefix that the keys share is not longer than this.
     func build(_ part: Part, prefixMax: Int = .max, into page: Page, limit: Int) -> SlottedNode? {
-        let (first, last) = (firstKey(part), lastKey(part))
+        let (first, last) = (key(part, isFirst: true), key(part, isFirst: false))
         let shared = first.withBorrowedBytes { a in last.withBorrowedBytes { a.commonPrefix($0) } }
         let prefixLength = min(shared, prefixMax)
         let isWhole = part.old.count == leaf.count && prefixLength == leaf.page.prefixLength
         var used = isWhole ? leaf.usedBytes : SlottedNode.measure(leaf, part.old, prefix: prefixLength)
-        for n in part.new {
-            let (key, value) = entry(n)
-            used += leaf.entrySize + max(key.count - prefixLength - 8, 0) + value.count
-        }
+        for n in part.new { used += bytes(n, prefix: prefixLength) }
         guard used <= limit else { return nil }
         let count = part.old.count + part.new.count
         let average = max((used - Page.headerSize) / count, leaf.entrySize)

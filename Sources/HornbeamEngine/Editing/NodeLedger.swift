@@ -117,8 +117,19 @@ import Synchronization
     /// The number of nodes that the transaction has made and not written.
     var unwritten: Int { born.count - spare.count }
 
-    /// Removes written nodes from the new ones: they are pages of the cache now.
-    func forget(_ written: Set<UInt32>) { born.removeAll { written.contains($0) } }
+    /// Removes written nodes from the new ones: they are pages of the cache now. A frame may have been evicted and allocated for another new node since
+    /// then; so one node is removed for each time that the frame is listed.
+    func forget(_ written: some Sequence<UInt32>) {
+        var counts: [UInt32: Int] = [:]
+        for frame in written { counts[frame, default: 0] += 1 }
+        if counts.isEmpty { return }
+        born.removeAll { frame in
+            guard let count = counts[frame], count > 0 else { return false }
+            counts[frame] = count - 1
+            return true
+        }
+        assert(counts.values.allSatisfy { $0 == 0 }, "The transaction made the nodes that it has written.")
+    }
 
     /// Frees all new nodes after an abort.
     func undo() {

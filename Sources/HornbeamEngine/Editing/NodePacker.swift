@@ -3,29 +3,27 @@
 /// Packs nodes into memory of its own. Different threads may use different places at the same time. Safe: it owns its memory.
 @safe final class NodePacker {
     private let pageSize: Int
-    private let sequence: UInt64
     /// Two pages for each place: the packed node, and its stored form.
     private let memory: WriteBuffer
 
-    /// - Parameters:
-    ///   - sequence: The number of the checkpoint for the headings of the pages.
-    ///   - places: The number of nodes that are kept.
-    init(pageSize: Int, sequence: UInt64, places: Int) {
+    /// - Parameter places: The number of nodes that are kept.
+    init(pageSize: Int, places: Int) {
         self.pageSize = pageSize
-        self.sequence = sequence
         memory = WriteBuffer(bytes: 2 * pageSize * places)
     }
 
     /// Packs a node of a tree. The result is valid until the next call with the same place.
     ///
-    /// - Parameter children: The references of the children of an inner node.
+    /// - Parameters:
+    ///   - children: The references of the children of an inner node.
+    ///   - checkpoint: The number for the heading of the page.
     func pack(
-        _ page: Page, tree: TreeID, _ layouts: TableLayouts?, children: [PageReference] = [], in place: Int
+        _ page: Page, tree: TreeID, _ layouts: TableLayouts?, children: [PageReference] = [], checkpoint: UInt64, in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
         let start = 2 * place * pageSize
         let packed = unsafe Page(memory[start..<start + pageSize].baseAddress!)
         let parts = try pack(page, tree, layouts, children, into: packed)
-        let heading = PageHeading(kind: PageKind(rawValue: page.kind)!, tree: tree, level: page.level, checkpoint: sequence)
+        let heading = PageHeading(kind: PageKind(rawValue: page.kind)!, tree: tree, level: page.level, checkpoint: checkpoint)
         return unsafe PageAppender.encode(
             heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit), parts, into: memory[start + pageSize..<start + 2 * pageSize])
     }

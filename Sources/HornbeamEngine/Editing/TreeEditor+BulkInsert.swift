@@ -22,12 +22,12 @@ extension TreeEditor {
         }
         // An empty tree has no leaves.
         if next == entries.lowerBound { return try putSingly(entries, onlyNew: onlyNew, entry) }
-        for leaf in rest {
-            if leaf.isUnfit {
-                if let existing = try putSingly(leaf.changes, onlyNew: onlyNew, entry) { return existing }
-            } else {
-                try inEpoch { () throws(EngineError) in try finish(leaf) { joinSlotted($0, $1, separator: nil) } }
-            }
+        // First, so that the second parts of divided leaves are linked whatever follows.
+        for leaf in rest where !leaf.isUnfit {
+            try inEpoch { () throws(EngineError) in try finish(leaf) { joinSlotted($0, $1, separator: nil) } }
+        }
+        for leaf in rest where leaf.isUnfit {
+            if let existing = try putSingly(leaf.changes, onlyNew: onlyNew, entry) { return existing }
         }
         return nil
     }

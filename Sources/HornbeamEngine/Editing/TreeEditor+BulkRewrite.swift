@@ -23,7 +23,7 @@ enum RewrittenLeaf {
 /// A leaf to be rewritten.
 struct LeafToRewrite {
     let link: PageReference
-    /// The range of what changes the leaf, in the numbers of the caller.
+    /// The caller's numbers of the changes to this leaf.
     let changes: Range<Int>
 }
 
@@ -65,8 +65,8 @@ struct RewriteRemainder {
     let changes: Range<Int>
     let key: [UInt8]
     let outcome: RewrittenLeaf
-    /// The second new leaf of a divided one.
-    let second: UInt32
+    /// The second new leaf of a divided one; otherwise nil.
+    let second: UInt32?
 
     var isEmpty: Bool { if case .empty = outcome { true } else { false } }
     var isUnfit: Bool { if case .unfit = outcome { true } else { false } }
@@ -141,7 +141,7 @@ extension TreeEditor {
             try verifyLeaf(source)
             let target = (first: pool.page(step.target.first), second: pool.page(step.target.second))
             step.outcome = try build(step.changes, pool.page(source), target, &step.blobs)
-            // Here the pages are in the processor's cache.
+            // Tested and packed here, while the pages are in the processor's cache.
             switch step.outcome {
             case .unchanged: break
             case .replaced where !isSparse(step.target.first):
@@ -173,7 +173,7 @@ extension TreeEditor {
         }
         if !isDivided { ledger.retireOwn(step.target.second) }
         ledger.deadBlobs.append(contentsOf: step.blobs)
-        if let key = step.remainingKey { rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: step.target.second)) }
+        if let key = step.remainingKey { rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: isDivided ? step.target.second : nil)) }
     }
 
     private func link(_ leaf: PageReference, in step: RewriteStep) {
@@ -195,10 +195,10 @@ extension TreeEditor {
     /// Links the second part of a divided leaf, removes an empty one, or merges a sparse one with a neighbour.
     func finish(_ rest: RewriteRemainder, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         guard try rest.key.withBorrowedBytes({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
-        if case .divided = rest.outcome {
-            let (left, right) = (node(leaf), node(rest.second))
+        if let second = rest.second {
+            let (left, right) = (node(leaf), node(second))
             addToCounts(right.count)
-            try addSibling(rest.second, separator: TreeEditor.separator(left.key(left.count - 1), right.key(0)), at: path.count)
+            try addSibling(second, separator: TreeEditor.separator(left.key(left.count - 1), right.key(0)), at: path.count)
         } else if rest.isEmpty {
             addToCounts(-leafPage.count)
             removeEmptyLeaf()

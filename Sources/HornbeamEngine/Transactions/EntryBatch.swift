@@ -37,7 +37,7 @@ import Glibc
     }
 
     /// Sorts the entries and calls `body` with ranges of at most `count` of their indexes in key order, and a function that returns the entry of an
-    /// index. `count` is evaluated before each call.
+    /// index. Large ranges have at most about a megabyte of keys and values. `count` is evaluated before each call.
     func forEachPart<R>(
         of count: @autoclosure () -> Int = EntryBatch.entriesTogether,
         _ body: (Range<Int>, @escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
@@ -47,7 +47,7 @@ import Glibc
         return try list.bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
             var next = 0
             while next < list.entries.count {
-                let part = next..<min(next + count(), list.entries.count)
+                let part = list.part(from: next, most: count())
                 let result = try list.withEntries(part, bytes) { (entry) throws(EngineError) in try body(part, entry) }
                 if let result { return result }
                 next = part.upperBound
@@ -118,31 +118,53 @@ private struct EntryList {
         bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
     }
 
+    /// The range of at most so many entries from an index on.
+    func part(from start: Int, most: Int) -> Range<Int> {
+        let end = min(start + most, entries.count)
+        guard most > EntryBatch.entriesTogether else { return start..<end }
+        var bytes = 0
+        let last = (start..<end).first { n in
+            bytes += Int(entries[n].keyLength) + Int(entries[n].valueLength)
+            return bytes > EntryList.bytesTogether
+        }
+        return start..<(last.map { $0 + 1 } ?? end)
+    }
+
+    private static let bytesTogether = 1 << 20
+
     /// Calls `body` with a function that returns the entry of an index in a range. Copies the keys and values of a large range next to each other,
     /// because sorting has scattered them, and they are read several times.
     func withEntries<R>(
         _ range: Range<Int>, _ bytes: Bytes, _ body: (@escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         let ahead = EntryBatch.entriesTogether
+        let entries = entries
         guard range.count > ahead else {
             prefetch(range.upperBound..<min(range.upperBound + ahead, entries.count), bytes)
             return try body { (Self.key(entries[$0], bytes), Self.value(entries[$0], bytes)) }
         }
-        var copy: [UInt8] = []
-        copy.reserveCapacity(entries[range].reduce(0) { $0 + Int($1.keyLength) + Int($1.valueLength) })
-        var starts: [Int] = []
-        starts.reserveCapacity(range.count)
-        for n in range {
-            prefetch(min(n + ahead, range.upperBound)..<min(n + ahead + 1, range.upperBound), bytes)
-            starts.append(copy.count)
-            unsafe copy.append(contentsOf: bytes.dropFirst(Int(entries[n].start)).prefix(Int(entries[n].keyLength) + Int(entries[n].valueLength)).buffer)
-        }
+        let (copy, starts) = gathered(range, bytes)
         return try copy.withBorrowedBytes { (copy) throws(EngineError) in
             try body { n in
-                let (entry, start) = (entries[n], starts[n - range.lowerBound])
-                return (copy.dropFirst(start).prefix(Int(entry.keyLength)), copy.dropFirst(start + Int(entry.keyLength)).prefix(Int(entry.valueLength)))
+                let keyLength = Int(entries[n].keyLength)
+                let entry = copy.dropFirst(starts[n - range.lowerBound])
+                return (entry.prefix(keyLength), entry.dropFirst(keyLength).prefix(Int(entries[n].valueLength)))
             }
         }
+    }
+
+    /// The keys and values of a range of entries, and the start of each key.
+    private func gathered(_ range: Range<Int>, _ bytes: Bytes) -> (bytes: [UInt8], starts: [Int]) {
+        let ahead = EntryBatch.entriesTogether
+        var copy: [UInt8] = []
+        copy.reserveCapacity(entries[range].reduce(0) { $0 + Int($1.keyLength) + Int($1.valueLength) })
+        let starts = range.map { n in
+            prefetch(min(n + ahead, range.upperBound)..<min(n + ahead + 1, range.upperBound), bytes)
+            let length = Int(entries[n].keyLength) + Int(entries[n].valueLength)
+            unsafe copy.append(contentsOf: bytes.dropFirst(Int(entries[n].start)).prefix(length).buffer)
+            return copy.count - length
+        }
+        return (copy, starts)
     }
 
     /// Prefetches the keys and values of entries, which sorting has scattered.

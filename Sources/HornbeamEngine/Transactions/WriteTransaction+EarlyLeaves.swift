@@ -14,6 +14,7 @@ extension WriteTransaction {
         // Inner nodes stay in memory, and may be many.
         unwrittenMax = max(unwrittenMax, ledger.unwritten + ledger.pool.capacity / 4)
     }
+
     /// Puts entries, whose keys ascend, into an index leaf by leaf, and writes the leaves. The commit must be certain to write pages in place of redo.
     /// Returns an entry as `TreeEditor.put` does.
     func putLeafByLeaf(

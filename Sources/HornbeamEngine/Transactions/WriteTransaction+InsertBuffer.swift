@@ -60,7 +60,8 @@ extension WriteTransaction {
     /// Puts a batch into an index, except for the entries whose keys its insert buffer has.
     private func putDirectly(_ batch: EntryBatch, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Int? {
         guard let id = editor.insertBuffer else {
-            return try batch.forEachPart(of: entriesTogether) { part, entry throws(EngineError) in
+            // The leaves stay in memory, since later batches probably change them again. So a part changes few of them.
+            return try batch.forEachPart(of: min(entriesTogether, max(ledger.pool.capacity / 8, 1))) { part, entry throws(EngineError) in
                 guard redo.isAbandoned, part.allSatisfy({ isPlain(entry($0)) }) else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
                 try writeLeavesEarly()
                 return try mutateInSteps { () throws(EngineError) in try editor.put(part, onlyNew: onlyNew, writer: nil, entry) }
@@ -82,20 +83,28 @@ extension WriteTransaction {
         try writeLeavesEarly()
         defer { abandonRedoOfBigTransaction() }
         let (chosen, other) = fillsBuffer ? (target.buffer, target.index) : (target.index, target.buffer)
-        let known = try mutate { () throws(EngineError) in try entries(of: part, entry, in: other, target, isIndex: fillsBuffer) }
+        let known = try entries(of: part, entry, in: other, target, isIndex: fillsBuffer)
         if onlyNew, let first = known.first { return first }
-        if known.isEmpty, redo.isAbandoned { return try putLeafByLeaf(part, entry, in: chosen, onlyNew: onlyNew) }
-        return try mutate { () throws(EngineError) -> Int? in
-            var rest = known[...]
-            for n in part {
-                let (key, value) = entry(n)
-                let tree = rest.first == n ? other : chosen
-                if rest.first == n { rest.removeFirst() }
-                guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
-                redo.put(tree.id, key, value, isBlob: false)
+        let isKnown = Set(known)
+        guard redo.isAbandoned else {
+            return try mutate { () throws(EngineError) -> Int? in
+                for n in part {
+                    let (key, value) = entry(n)
+                    let tree = isKnown.contains(n) ? other : chosen
+                    guard try tree.put(key, value, onlyNew: onlyNew) != .exists else { return n }
+                    redo.put(tree.id, key, value, isBlob: false)
+                }
+                return nil
             }
-            return nil
         }
+        for n in known {
+            try writeLeavesEarly()
+            _ = try mutate { () throws(EngineError) in try other.put(entry(n).key, entry(n).value) }
+        }
+        if known.isEmpty { return try putLeafByLeaf(part, entry, in: chosen, onlyNew: onlyNew) }
+        let rest = part.filter { !isKnown.contains($0) }
+        if rest.isEmpty { return nil }
+        return try putLeafByLeaf(0..<rest.count, { entry(rest[$0]) }, in: chosen, onlyNew: onlyNew).map { rest[$0] }
     }
 
     /// The entries of a part whose keys are in the index, or in its buffer. Before a part goes into the index, its keys get into the filter.
@@ -127,7 +136,8 @@ extension WriteTransaction {
             let keys = start..<min(start + WriteTransaction.hashedTogether, part.upperBound)
             let hashes = keys.map { KeyFilter.hash(entry($0).key) }
             if let filter { for hash in hashes { filter.prefetch(hash) } }
-            for (n, hash) in zip(keys, hashes) { try body(n, hash) }
+            // In an epoch of its own, since `body` may read many leaves.
+            try lookUp { () throws(EngineError) in for (n, hash) in zip(keys, hashes) { try body(n, hash) } }
             start = keys.upperBound
         }
     }
@@ -175,8 +185,10 @@ extension WriteTransaction {
             }
         }
         if redo.isAbandoned {
-            guard try putLeafByLeaf(part, entry, in: target.index, onlyNew: true) == nil else { throw damagedBuffer(target) }
-            return
+            guard try putLeafByLeaf(part, entry, in: target.index, onlyNew: true) != nil else { return }
+            // The entries have left the buffer.
+            hasFailed = true
+            throw damagedBuffer(target)
         }
         try mutate { () throws(EngineError) in
             for n in part {

@@ -68,7 +68,7 @@ extension VersionRegistry {
         guard let limit = retention.snapshotAgeMax?.nanoseconds else { return [] }
         let now = retention.clock()
         var free: [RetiredFrame] = []
-        for i in state.live.indices.reversed() {
+        for i in state.live.indices.dropLast().reversed() {
             guard state.live[i].pins == 0, let replacedAt = state.live[i].replacedAt, now &- replacedAt > limit else {
                 continue
             }

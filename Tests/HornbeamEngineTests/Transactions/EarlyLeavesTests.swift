@@ -107,9 +107,9 @@ import Testing
         try subject.expectContent()
     }
 
-    @Test("a store whose log has no changes keeps them, with no more memory than the pool", arguments: [1, 2, 3] as [UInt64])
-    func changesThatAreNotLogged(seed: UInt64) throws {
-        let subject = try Subject(logsChanges: false)
+    @Test("a store whose log has no changes keeps them, with no more memory than the pool", arguments: [1, 2, 3] as [UInt64], [false, true])
+    func changesThatAreNotLogged(seed: UInt64, putsBatches: Bool) throws {
+        let subject = try Subject(logsChanges: false, putsBatches: putsBatches)
         var random = SplitMix(seed: seed)
         for start in stride(from: 0 as UInt64, to: 2000, by: 4) { try subject.store.write { try subject.change($0, start ..< start + 4, &random) } }
         try subject.expectContent()
@@ -166,6 +166,33 @@ import Testing
         try subject.expectContent()
         try subject.store.reopen()
         try subject.expectContent()
+    }
+
+    /// A frame that was written, evicted and allocated again within one batch was in the list of new nodes twice, and was removed twice.
+    @Test func abortedBatchesReturnTheirFrames() throws {
+        let subject = try Subject(putsBatches: true)
+        var random = SplitMix(seed: 8)
+        func key(_ number: UInt64) -> [UInt8] { Array("\(number &* 0x9E37_79B9_7F4A_7C15)".utf8) }
+        func put(_ numbers: Range<UInt64>, _ transaction: WriteTransaction) throws {
+            let batch = EntryBatch()
+            for number in numbers.shuffled(using: &random) { unsafe key(number).withUnsafeBytes { unsafe batch.append($0, $0) } }
+            #expect(try transaction.putNew(batch, in: subject.index) == nil)
+        }
+        for start in stride(from: 0 as UInt64, to: 20_000, by: 5000) { try subject.store.write { try put(start ..< start + 5000, $0) } }
+        #expect(try subject.buffered > 0)
+        let engine = subject.store.engine
+        try engine.checkpoint()
+        let unwritten = engine.core.pool.unwritten
+        for round in 0..<4 as Range<UInt64> {
+            let transaction = try engine.begin()
+            for part in 0..<3 as Range<UInt64> { try put(100_000 + part * 9000 ..< 109_000 + part * 9000, transaction) }
+            #expect(transaction.ledger.unwritten >= 0)
+            transaction.abort()
+            #expect(engine.core.pool.unwritten == unwritten, "after abort \(round)")
+        }
+        try subject.store.write { try put(100_000 ..< 109_000, $0) }
+        #expect(try engine.snapshot().index(subject.index).count == 29_000)
+        #expect(try engine.check().problems == [])
     }
 
     @Test(arguments: [false, true])

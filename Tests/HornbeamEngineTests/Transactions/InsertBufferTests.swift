@@ -258,6 +258,20 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
+    /// The entries have left the buffer when the key is found in the index.
+    @Test func aTransactionThatCouldNotMoveAllEntriesCannotBeCommitted() throws {
+        try forge(Self.key(7), [9])
+        let transaction = try store.engine.begin()
+        try transaction.applyDeferred()
+        transaction.redo.abandon()
+        let error = #expect(throws: EngineError.self) {
+            for start in stride(from: 1000, to: 3000, by: 200) { try transaction.put(Self.batch(start..<start + 200), in: index) }
+        }
+        #expect(error?.code == .damaged)
+        #expect(throws: EngineError.self) { try transaction.commit() }
+        try IndexModel.expectEqual(try store.engine.snapshot().index(index), model(0..<640).merging([Self.key(7): [9]]) { $1 })
+    }
+
     @Test func anEntryOfTheBufferThatIsTooLargeDoesNotMove() throws {
         try forge(Self.key(900), [UInt8](repeating: 9, count: 70_000))
         let error = #expect(throws: EngineError.self) { try moveAll() }
