@@ -173,7 +173,8 @@ extension TreeEditor {
         }
         if !isDivided { ledger.retireOwn(step.target.second) }
         ledger.deadBlobs.append(contentsOf: step.blobs)
-        if let key = step.remainingKey { rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: isDivided ? step.target.second : nil)) }
+        guard let key = step.remainingKey else { return }
+        rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: isDivided ? step.target.second : nil))
     }
 
     private func link(_ leaf: PageReference, in step: RewriteStep) {

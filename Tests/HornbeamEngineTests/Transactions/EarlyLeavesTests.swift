@@ -178,20 +178,24 @@ import Testing
             for number in numbers.shuffled(using: &random) { unsafe key(number).withUnsafeBytes { unsafe batch.append($0, $0) } }
             #expect(try transaction.putNew(batch, in: subject.index) == nil)
         }
-        for start in stride(from: 0 as UInt64, to: 20_000, by: 5000) { try subject.store.write { try put(start ..< start + 5000, $0) } }
+        // Batches of so few entries go through the insert buffer, and change most leaves of the index.
+        let count: UInt64 = 1500
+        for start in stride(from: 0, to: 20 * count, by: Int(count)) { try subject.store.write { try put(start ..< start + count, $0) } }
         #expect(try subject.buffered > 0)
         let engine = subject.store.engine
         try engine.checkpoint()
         let unwritten = engine.core.pool.unwritten
-        for round in 0..<4 as Range<UInt64> {
+        for round in 0..<4 {
             let transaction = try engine.begin()
-            for part in 0..<3 as Range<UInt64> { try put(100_000 + part * 9000 ..< 109_000 + part * 9000, transaction) }
+            try transaction.applyDeferred()
+            transaction.redo.abandon()
+            for part in 100..<106 as Range<UInt64> { try put(part * count ..< (part + 1) * count, transaction) }
             #expect(transaction.ledger.unwritten >= 0)
             transaction.abort()
             #expect(engine.core.pool.unwritten == unwritten, "after abort \(round)")
         }
-        try subject.store.write { try put(100_000 ..< 109_000, $0) }
-        #expect(try engine.snapshot().index(subject.index).count == 29_000)
+        try subject.store.write { try put(100 * count ..< 101 * count, $0) }
+        #expect(try engine.snapshot().index(subject.index).count == 21 * count)
         #expect(try engine.check().problems == [])
     }
 

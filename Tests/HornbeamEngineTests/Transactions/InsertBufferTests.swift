@@ -265,11 +265,11 @@ import Testing
         try transaction.applyDeferred()
         transaction.redo.abandon()
         let error = #expect(throws: EngineError.self) {
-            for start in stride(from: 1000, to: 3000, by: 200) { try transaction.put(Self.batch(start..<start + 200), in: index) }
+            for start in stride(from: 1000, to: 3000, by: 40) { try transaction.put(Self.batch(start..<start + 40), in: index) }
         }
         #expect(error?.code == .damaged)
         #expect(throws: EngineError.self) { try transaction.commit() }
-        try IndexModel.expectEqual(try store.engine.snapshot().index(index), model(0..<640).merging([Self.key(7): [9]]) { $1 })
+        #expect(try IndexModel.contents(try store.engine.snapshot().index(index)) == model(0..<640).merging([Self.key(7): [9]]) { $1 })
     }
 
     @Test func anEntryOfTheBufferThatIsTooLargeDoesNotMove() throws {
