@@ -20,7 +20,7 @@ final class EarlyLeaves {
     private var files: Set<PageFileNumber> = []
     /// The writers of bulk inserts, one for each tree. Each has files of its own: the leaves of an insert buffer live until the next batch, those of its
     /// index longer, and rows longest, so most pages of a file die together.
-    private var leafWriters: [TreeID: LeafWriter] = [:]
+    private(set) var leafWriters: [TreeID: LeafWriter] = [:]
     private var packer: NodePacker?
     private var appenders: [PageAppender] { [appender] + leafWriters.values.map(\.appender) }
 

@@ -10,13 +10,19 @@ import Testing
         let oracle = EngineOracle(transactions: 30)
         let engine = try Engine.open("s.hornbeam", fileSystem: MemoryFileSystem(), options: oracle.options)
         var buffered: [UInt64] = []
+        var leafByLeaf: [UInt64] = []
         while try oracle.newest(in: engine.snapshot()) < 30 {
-            try oracle.commitNext(to: engine, disk: nil)
+            let transaction = try engine.begin()
+            let number = try oracle.next(for: transaction)
+            try oracle.change(transaction, number)
+            if transaction.earlyLeaves?.leafWriters.isEmpty == false { leafByLeaf.append(number) }
+            _ = try transaction.commit()
             let snapshot = try engine.snapshot()
             guard let buffer = snapshot.tree(named: "index/insert-buffer"), try snapshot.index(buffer).count > 0 else { continue }
             buffered.append(try oracle.newest(in: snapshot))
         }
         #expect(buffered.count > 4, "transactions after which the buffer has entries: \(buffered)")
+        #expect(leafByLeaf.count > 0, "transactions that put batches leaf by leaf: \(leafByLeaf)")
         try oracle.expectSound(engine)
     }
 
