@@ -240,8 +240,8 @@ private struct EntryList {
 }
 
 extension WriteTransaction {
-    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or is twice in the batch, and
-    /// returns the index of its entry in the order of insertion. Returns nil if all entries were put.
+    /// Puts the entries of a batch into an index in the order of their keys. Returns nil if all entries were put. If a key exists already, or is twice in
+    /// the batch, returns the index of its entry in the order of insertion; then an unknown part of the others was put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
         try put(batch, in: index, onlyNew: true)
     }

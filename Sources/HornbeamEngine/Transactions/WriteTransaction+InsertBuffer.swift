@@ -1,8 +1,8 @@
 // Writes to an index with an insert buffer (Tree/InsertBuffer.swift).
 //
-// A filter in memory tells which keys of a batch the index may have, so that the leaves of the others are not read. When the buffer is full, as many
-// entries as are too many move to the index: those of the range of keys that follows the range of the last move. After the last key, the first range
-// follows again. So a range collects entries of several batches before it moves.
+// A filter in memory tells which keys of a batch the index may have, so that the leaves of the others are not read. If the buffer has no room for the
+// batch, as many entries as are too many move to the index before: those of the range of keys that follows the range of the last move. After the last
+// key, the first range follows again. So a range collects entries of several batches before it moves.
 //
 // Single changes go to the index, unless the buffer has their key.
 
@@ -41,8 +41,8 @@ extension WriteTransaction {
 
     // MARK: Batches
 
-    /// Puts a batch into an index, by way of its insert buffer if this changes fewer leaves. With `onlyNew`, stops at a key that exists already,
-    /// and returns its index in the order of keys.
+    /// Puts a batch into an index, by way of its insert buffer if this changes fewer leaves. With `onlyNew`, returns the index, in the order of keys, of an
+    /// entry whose key exists already, if there is one; then an unknown part of the others was put.
     func putThroughBuffer(_ batch: EntryBatch, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Int? {
         guard batch.count > 0 else { return nil }
         let editor = try self.index(editing: index)
