@@ -10,7 +10,11 @@ package final class ThreadTeam {
     private let workers: [Worker]
     private var work: TeamWork?
 
-    package init(workers: Int) { self.workers = (0..<max(workers, 0)).map { _ in Worker() } }
+    /// A thread of an `Interleaving` gets no workers: their calls would be no part of the schedule.
+    package init(workers: Int) {
+        let count = Interleaving.current == nil ? max(workers, 0) : 0
+        self.workers = (0..<count).map { _ in Worker() }
+    }
 
     deinit {
         for worker in workers { worker.end() }

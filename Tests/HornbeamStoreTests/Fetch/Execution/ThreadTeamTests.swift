@@ -1,3 +1,4 @@
+import Glibc
 import HornbeamThreads
 import Synchronization
 import Testing
@@ -34,5 +35,17 @@ struct ThreadTeamTests {
         while calls.load(ordering: .sequentiallyConsistent) == 0 {}
         team.finish()
         #expect(calls.load(ordering: .sequentiallyConsistent) == 1)
+    }
+
+    @Test("a thread of an interleaving works alone, so that its schedule can be repeated")
+    func aThreadOfAnInterleavingWorksAlone() {
+        let threads = Mutex<Set<pthread_t>>([])
+        let part = Interleaving.Part("owner") {
+            let team = ThreadTeam(workers: 3)
+            team.forEach(1000) { _ in _ = threads.withLock { $0.insert(pthread_self()) } }
+        }
+        let outcome = Interleaving(Schedule()).run([part])
+        #expect(outcome.failures.isEmpty)
+        #expect(threads.withLock { $0.count } == 1)
     }
 }
