@@ -35,7 +35,7 @@ struct MergedEntries {
 
     private func place(_ n: Int) -> Int { places[n - entries.lowerBound] }
 
-    /// The bytes that a new entry takes in a leaf with a prefix of this length.
+    /// The size of a new entry in a leaf with a prefix of this length.
     private func bytes(_ n: Int, prefix: Int) -> Int {
         let (key, value) = entry(n)
         return leaf.entrySize + max(key.count - prefix - 8, 0) + value.count

@@ -120,7 +120,7 @@ final class TreeEditor {
         return link
     }
 
-    /// The lower bound of the keys behind the leaf at the path's end; nil at the right edge.
+    /// All keys of the leaf at the path's end are below this one; nil at the right edge.
     var upperBound: [UInt8]? {
         path.last { $0.index + 1 < node($0.frame).count }.map { node($0.frame).key($0.index + 1) }
     }
