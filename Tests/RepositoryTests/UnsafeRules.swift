@@ -62,6 +62,7 @@ import Testing
         "HornbeamEngine/Pool/CacheLine": "addresses to prefetch",
         "HornbeamEngine/Pool/Epochs": "the cells in which readers store their epochs",
         "HornbeamEngine/Pool/FramePool": "the memory of the frames and their records",
+        "HornbeamEngine/Pool/GrowingArray": "elements that grow without being copied",
         "HornbeamEngine/Pool/Page": "typed loads and stores in a page",
         "HornbeamEngine/Pool/PoolMemory": "reserved address space",
         "HornbeamEngine/Pool/Prefaulter": "memory to populate",

@@ -17,6 +17,7 @@ struct EngineOracle {
             case .batch(let batch): for (key, value) in batch { entries[key] = value }
             case .delete(let key): entries[key] = nil
             case .row(let key, let row): rows[key] = row
+            case .run(let first, let run): for (n, row) in run.enumerated() { rows[first + UInt64(n)] = row }
             case .deleteRows(let keys): for key in keys { rows[key] = nil }
             case .patch(let keys, let value): for key in keys { rows[key]?.long = value }
             case .add(let keys, let step): for key in keys { rows[key]?.long? &+= step }
@@ -45,6 +46,8 @@ struct EngineOracle {
         case batch([(key: [UInt8], value: [UInt8])])
         case delete([UInt8])
         case row(UInt64, OracleRow)
+        /// Appends rows behind all others. Another thread packs most of their leaves before the commit.
+        case run(UInt64, [OracleRow])
         case deleteRows([UInt64])
         case patch([UInt64], Int64)
         case add([UInt64], Int64)
@@ -75,7 +78,7 @@ struct EngineOracle {
         var planned: [[Change]] = [[], []]
         for number in 2...max(transactions, 2) {
             let changes = EngineOracle.changes(
-                number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
+                number, seed: seed, bigEvery: bigEvery, pageSize: options.pageSize)
             planned.append(changes)
             for change in changes { state.apply(change) }
             digests.append(state.digest)
@@ -90,7 +93,7 @@ struct EngineOracle {
     /// The changes of a transaction.
     func changes(_ number: UInt64) -> [Change] {
         if number < planned.count { return planned[Int(number)] }
-        return EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
+        return EngineOracle.changes(number, seed: seed, bigEvery: bigEvery, pageSize: options.pageSize)
     }
 
     /// Sizes for which pages split, log segments rotate and checkpoints run within a few transactions.
@@ -108,7 +111,8 @@ struct EngineOracle {
 
     // MARK: Changes
 
-    private static func changes(_ number: UInt64, seed: UInt64, isBig: Bool, pageSize: Int) -> [Change] {
+    private static func changes(_ number: UInt64, seed: UInt64, bigEvery: UInt64, pageSize: Int) -> [Change] {
+        let isBig = number % bigEvery == 0
         var random = SimulationRandom(seed: number &* 7919 &+ seed &* 104_729)
         if number % 4 == 3, !isBig {
             // Small enough for the log-first fast path, which writes the log before it changes the trees.
@@ -119,7 +123,7 @@ struct EngineOracle {
         }
         if number % 4 == 2, !isBig { return [batch(number, &random)] }
         let count = isBig ? 90 : Int.random(in: 1...6, using: &random)
-        return (0..<count).map { _ in
+        let changes: [Change] = (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)
             let rowKey = UInt64.random(in: 1...80, using: &random)
             switch Int.random(in: 0..<12, using: &random) {
@@ -137,6 +141,18 @@ struct EngineOracle {
             }).subtracting([0]).sorted())
             }
         }
+        return isBig ? changes + run(number, after: number - bigEvery, pageSize, &random) : changes
+    }
+
+    /// A run of new rows, changes of some of them, and the deletion of most rows of the run of an earlier transaction.
+    private static func run(_ number: UInt64, after other: UInt64, _ pageSize: Int, _ random: inout SimulationRandom) -> [Change] {
+        let first = number * 1000
+        let rows = (0..<100).map { _ in OracleRow.random(pageSize: pageSize, &random) }
+        let changed = Set((0..<3).map { _ in first + .random(in: 0..<80, using: &random) }).sorted()
+        return [
+            .run(first, Array(rows[..<80])), .row(changed[0], rows[0]), .run(first + 80, Array(rows[80...])), .patch(changed, Int64(number)),
+            .deleteRows([first, first + 1]), .deleteRows((4...95).map { other * 1000 + $0 }),
+        ]
     }
 
     /// More entries than a transaction defers. Few of them fit in a leaf, so that most leaves of the index get one, and `deleteEntries` deletes none.
@@ -202,6 +218,11 @@ struct EngineOracle {
             case .row(let key, let row):
                 row.fill(buffer)
                 try transaction.put(buffer, key: key, in: table)
+            case .run(let first, let run):
+                for (n, row) in run.enumerated() {
+                    row.fill(buffer)
+                    try transaction.put(buffer, key: first + UInt64(n), in: table)
+                }
             case .deleteRows(let keys) where keys[0] % 2 == 0: _ = try transaction.delete(keys, from: table)
             case .deleteRows(let keys): try transaction.delete(transaction.table(table).selection(of: keys), from: table)
             case .patch(let keys, let value):

@@ -1,5 +1,5 @@
-// Writes leaves of a big transaction before its commit, so that the transaction needs no more memory than the pool has. Leaves of a bulk insert are
-// written while others are made, by a `LeafWriter`.
+// Writes leaves of a big transaction before its commit, so that the transaction needs no more memory than the pool has. Leaves of a bulk insert, and
+// leaves that are filled at the end of a table, are written while others are made, by a `LeafWriter`.
 //
 // The commit of such a transaction writes its pages anyway. A written leaf is a cached page: the pool may evict it, and a later change copies it
 // like any other page. The copy makes the written page dead.
@@ -18,8 +18,8 @@ final class EarlyLeaves {
     /// The written pages, including those that the transaction has replaced since.
     private(set) var pages: [PageReference] = []
     private var files: Set<PageFileNumber> = []
-    /// The writers of bulk inserts, one for each tree. Each has files of its own: the leaves of an insert buffer live until the next batch, those of its
-    /// index longer, and rows longest, so most pages of a file die together.
+    /// The writers of bulk inserts and of filled leaves, one for each tree. Each has files of its own: the leaves of an insert buffer live until the next
+    /// batch, those of its index longer, and rows longest, so most pages of a file die together.
     private(set) var leafWriters: [TreeID: LeafWriter] = [:]
     private var packer: NodePacker?
     private var appenders: [PageAppender] { [appender] + leafWriters.values.map(\.appender) }
@@ -31,6 +31,7 @@ final class EarlyLeaves {
 
     /// Writes the leaves that the transaction has made in some trees. `checkpoint` is the number of the newest checkpoint.
     func write(_ trees: [TreeRecord], of ledger: NodeLedger, checkpoint: UInt64) throws(EngineError) {
+        try finishFilled(of: ledger)
         try prepareFiles()
         let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: checkpoint, threads: min(Cores.count, 4))
         // A failed write leaves some leaves as cached pages. The abort must not free their frames.
@@ -44,18 +45,43 @@ final class EarlyLeaves {
     func withLeafWriter<R>(
         _ tree: TreeID, _ ledger: NodeLedger, checkpoint: UInt64, _ body: (LeafWriter) throws(EngineError) -> R
     ) throws(EngineError) -> R {
+        try finishFilled(of: ledger)
+        let writer = try leafWriter(tree, checkpoint)
+        defer { takeWritten(by: writer, ledger) }
+        return try body(writer)
+    }
+
+    /// Lets another thread pack leaves that are filled. Appends those that were packed before.
+    func pack(_ leaves: [FilledLeaf], of tree: TreeEditor, checkpoint: UInt64) throws(EngineError) {
+        let ledger = tree.ledger
+        try finishFilled(of: ledger)
+        let filled = ledger.filledLeaves ?? FilledLeaves()
+        ledger.filledLeaves = filled
+        filled.begin(leaves, of: tree, try leafWriter(tree.id, checkpoint))
+    }
+
+    /// The writer for the leaves of a tree. All writers pack in the same places, so one of them is used at a time.
+    private func leafWriter(_ tree: TreeID, _ checkpoint: UInt64) throws(EngineError) -> LeafWriter {
         let packer = packer ?? NodePacker(pageSize: engine.pool.pageSize, places: LeafWriter.places)
         self.packer = packer
         let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), packer, checkpoint: checkpoint)
         leafWriters[tree] = writer
         writer.checkpoint = checkpoint
         try prepareFiles()
-        defer {
-            let written = writer.takeWritten()
-            ledger.forget(written.frames)
-            add(written.pages)
-        }
-        return try body(writer)
+        return writer
+    }
+
+    /// Appends the filled leaves that are being packed.
+    func finishFilled(of ledger: NodeLedger) throws(EngineError) {
+        guard let filled = ledger.filledLeaves else { return }
+        defer { for writer in leafWriters.values { takeWritten(by: writer, ledger) } }
+        try filled.finish()
+    }
+
+    private func takeWritten(by writer: LeafWriter, _ ledger: NodeLedger) {
+        let written = writer.takeWritten()
+        ledger.forget(written.frames)
+        add(written.pages)
     }
 
     private func prepareFiles() throws(EngineError) {

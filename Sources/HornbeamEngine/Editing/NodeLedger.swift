@@ -23,6 +23,8 @@ import Synchronization
     /// Blobs appended for this transaction.
     @safe @exclusivity(unchecked) var newBlobs: [PageReference] = []
     @safe @exclusivity(unchecked) private var spare: [UInt32] = []
+    /// The leaves that another thread packs; nil before the first.
+    @safe @exclusivity(unchecked) var filledLeaves: FilledLeaves?
 
     init(pool: FramePool, birth: UInt64) {
         self.pool = pool
@@ -61,7 +63,10 @@ import Synchronization
     /// Returns a node that the transaction may change: the node itself if the transaction made it, otherwise a copy. Retires a copied node.
     /// `link` is the reference of the node.
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
-        if link.isInMemory, isOwn(frame) { return frame }
+        if link.isInMemory, isOwn(frame) {
+            filledLeaves?.release(frame)
+            return frame
+        }
         let copy = try allocate()
         assert(copy != frame, "A node is copied to another frame.")
         NodeLedger.copyNode(pool.page(frame), to: pool.page(copy))
@@ -80,7 +85,10 @@ import Synchronization
     func retire(_ link: PageReference) {
         guard link.isInMemory else { return deadPages.append(link) }
         let frame = link.frame
-        guard !isOwn(frame) else { return spare.append(frame) }
+        guard !isOwn(frame) else {
+            filledLeaves?.release(frame)
+            return spare.append(frame)
+        }
         if let disk = pool.diskReference(frame) {
             deadPages.append(PageReference(address: disk.address, stamp: disk.stamp, count: 0))
         }
@@ -133,6 +141,7 @@ import Synchronization
 
     /// Frees all new nodes after an abort.
     func undo() {
+        filledLeaves?.abandon()
         for frame in born { pool.discard(frame) }
         pool.cancelRetirement(retired)
         born = []

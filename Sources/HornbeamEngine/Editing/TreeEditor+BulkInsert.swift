@@ -15,7 +15,7 @@ extension TreeEditor {
                 let start = next
                 guard start < entries.upperBound, let link = try descendCopyingInner({ $0.childIndex(for: entry(start).key) }) else { return nil }
                 next = end(of: start..<entries.upperBound, below: upperBound, entry)
-                return LeafToRewrite(link: link, changes: start..<next)
+                return LeafToRewrite(link: link, changes: start..<next, mayDivide: true)
             }, writer: writer) { (part, source, target, _) -> RewrittenLeaf in
                 merge(part, entry, with: SlottedNode(source), into: target)
             }
@@ -34,7 +34,7 @@ extension TreeEditor {
 
     /// Builds one or two leaves from the entries of one and new ones.
     private func merge(
-        _ part: Range<Int>, _ entry: @escaping (Int) -> (key: Bytes, value: Bytes), with leaf: SlottedNode, into target: (first: Page, second: Page)
+        _ part: Range<Int>, _ entry: @escaping (Int) -> (key: Bytes, value: Bytes), with leaf: SlottedNode, into target: (first: Page, second: Page?)
     ) -> RewrittenLeaf {
         // Two leaves certainly have no room for more.
         guard part.count <= 2 * pool.pageSize / leaf.entrySize, let merged = MergedEntries(leaf, part, entry) else { return .unfit }
@@ -42,8 +42,8 @@ extension TreeEditor {
             return .replaced(entries: leaf.count)
         }
         let (left, right) = merged.halves
-        guard let leaf = merged.build(left, into: target.first, limit: pool.pageSize),
-            merged.build(right, into: target.second, limit: pool.pageSize) != nil
+        guard let second = target.second, let leaf = merged.build(left, into: target.first, limit: pool.pageSize),
+            merged.build(right, into: second, limit: pool.pageSize) != nil
         else { return .unfit }
         return .divided(entries: leaf.count)
     }

@@ -25,6 +25,8 @@ struct LeafToRewrite {
     let link: PageReference
     /// The caller's numbers of the changes to this leaf.
     let changes: Range<Int>
+    /// True if two leaves may replace the leaf.
+    var mayDivide = false
 }
 
 /// One leaf of a rewrite. One thread at a time uses it.
@@ -33,8 +35,8 @@ private final class RewriteStep {
     /// The inner nodes above the leaf, each with the index of its link.
     let path: [(frame: UInt32, index: Int)]
     let link: PageReference
-    /// The frames of the new leaf, and of the second one if the leaf is divided.
-    let target: (first: UInt32, second: UInt32)
+    /// The frames of the new leaf, and of the second one if the leaf may be divided.
+    let target: (first: UInt32, second: UInt32?)
     /// The blobs of removed entries.
     var blobs: [PageReference] = []
     var outcome = RewrittenLeaf.unchanged
@@ -44,7 +46,7 @@ private final class RewriteStep {
     var packed: PageAppender.EncodedPage?
     var error: EngineError?
 
-    init(_ leaf: LeafToRewrite, path: [(frame: UInt32, index: Int)], target: (UInt32, UInt32)) {
+    init(_ leaf: LeafToRewrite, path: [(frame: UInt32, index: Int)], target: (UInt32, UInt32?)) {
         changes = leaf.changes
         link = leaf.link
         self.path = path
@@ -85,7 +87,7 @@ extension TreeEditor {
     /// - Parameter writer: Writes the new leaves. Without it they stay in memory.
     func rewriteLeaves(
         _ next: (Int) throws(EngineError) -> LeafToRewrite?, writer: LeafWriter? = nil,
-        build: (Range<Int>, Page, (first: Page, second: Page), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+        build: (Range<Int>, Page, (first: Page, second: Page?), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) throws(EngineError) -> [RewriteRemainder] {
         try withoutActuallyEscaping(build) { (build) throws(EngineError) in
             let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
@@ -126,7 +128,7 @@ extension TreeEditor {
     private func steps(_ before: Int, _ next: (Int) throws(EngineError) -> LeafToRewrite?) throws(EngineError) -> [RewriteStep] {
         var steps: [RewriteStep] = []
         while steps.count < TreeEditor.leavesTogether, let leaf = try next(before + steps.count) {
-            steps.append(RewriteStep(leaf, path: path, target: (try ledger.allocate(), try ledger.allocate())))
+            steps.append(RewriteStep(leaf, path: path, target: (try ledger.allocate(), leaf.mayDivide ? try ledger.allocate() : nil)))
         }
         return steps
     }
@@ -134,12 +136,12 @@ extension TreeEditor {
     /// Reads an old leaf and builds the new one. Any thread.
     private func make(
         _ step: RewriteStep, in place: Int, _ writer: LeafWriter?,
-        _ build: (Range<Int>, Page, (first: Page, second: Page), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+        _ build: (Range<Int>, Page, (first: Page, second: Page?), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) {
         do throws(EngineError) {
             let source = try leafFrame(below: step.path.last)
             try verifyLeaf(source)
-            let target = (first: pool.page(step.target.first), second: pool.page(step.target.second))
+            let target = (first: pool.page(step.target.first), second: step.target.second.map { pool.page($0) })
             step.outcome = try build(step.changes, pool.page(source), target, &step.blobs)
             // Tested and packed here, while the pages are in the processor's cache.
             switch step.outcome {
@@ -171,7 +173,7 @@ extension TreeEditor {
             isDivided = true
         case .unchanged, .empty, .unfit: ledger.retireOwn(step.target.first)
         }
-        if !isDivided { ledger.retireOwn(step.target.second) }
+        if !isDivided, let second = step.target.second { ledger.retireOwn(second) }
         ledger.deadBlobs.append(contentsOf: step.blobs)
         guard let key = step.remainingKey else { return }
         rest.append(RewriteRemainder(changes: step.changes, key: key, outcome: step.outcome, second: isDivided ? step.target.second : nil))
@@ -187,7 +189,7 @@ extension TreeEditor {
     }
 
     /// The key of a leaf's first entry, as bytes that inner nodes can compare.
-    private func firstKey(_ leaf: UInt32) -> [UInt8] {
+    func firstKey(_ leaf: UInt32) -> [UInt8] {
         guard isTable else { return node(leaf).key(0) }
         let key: UInt64 = pool.page(leaf).load(16)
         return unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }

@@ -83,6 +83,7 @@ extension TreeEditor {
         precondition(done, "Room was made for the entry.")
         let last = node(leaf).key(node(leaf).count - 1)
         let first = node(right).key(0)
+        if isAtRightEdge, node(right).count == 1 { noteFilled(leaf) }
         try addSibling(right, separator: TreeEditor.separator(last, first), at: path.count)
     }
 

@@ -113,6 +113,7 @@ extension TreeEditor {
     /// Starts a new leaf with a new row, at the right edge or in a run of ascending keys. The leaf before does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
         assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")
+        if isAtRightEdge { noteFilled(self.leaf) }
         let right = try ledger.allocate()
         buildLeaf(in: pool.page(right), leaf, [Self.newRow], key, row, atRightEdge: true)
         let separator = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }

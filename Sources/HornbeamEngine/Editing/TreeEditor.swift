@@ -26,6 +26,8 @@ final class TreeEditor {
     @safe @exclusivity(unchecked) var hasDeferredChange = false
     /// Of a table: the key of the last new row. A row behind it probably begins or continues a run of ascending keys.
     @safe @exclusivity(unchecked) var lastInserted: UInt64 = 0
+    /// The leaves at the right edge behind which the transaction has begun others; nil if they are not recorded.
+    @safe @exclusivity(unchecked) var filled: [FilledLeaf]?
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, insertBuffer: TreeID? = nil, ledger: NodeLedger) {
         self.id = id

@@ -244,7 +244,7 @@ package final class Engine: Sendable {
             afterCommit(isBig: false, changedBytes: transaction.sharedBytes)
             return number
         }
-        do throws(EngineError) { try transaction.applyDeferred() } catch {
+        do throws(EngineError) { try transaction.finishChanges() } catch {
             abort(transaction)
             throw error
         }

@@ -22,38 +22,34 @@ import Glibc
     /// Adds an entry. Keys and values must be shorter than 64 KiB, and a batch smaller than 4 GiB.
     package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { unsafe list.append(key, value) }
 
-    /// The key of an entry, by its index in the order of insertion. O(n log n).
-    package func key(at index: Int) -> [UInt8] { list.key(at: index) }
+    /// An entry by its index in the order of insertion. O(n log n).
+    package func entry(at index: Int) -> (key: [UInt8], value: [UInt8]) { list.entry(at: index) }
 
     /// Sorts the entries, and returns some of the keys at even distances, among them the first and the last one.
     func sampledKeys(atMost most: Int) -> [[UInt8]] {
         list.sort()
         guard list.entries.count > 0 else { return [] }
         let steps = min(most, list.entries.count) - 1
-        let list = list
-        return list.bytes.withBorrowedBytes { bytes in
-            (0...steps).map { EntryList.key(list.entries[(list.entries.count - 1) * $0 / max(steps, 1)], bytes).array }
-        }
+        return (0...steps).map { list.entry((list.entries.count - 1) * $0 / max(steps, 1)).key.array }
     }
 
     /// Sorts the entries and calls `body` with ranges of at most `count` of their indexes in key order, and a function that returns the entry of an
     /// index. Large ranges have at most about a megabyte of keys and values. `count` is evaluated before each call.
+    ///
+    /// Do not change the batch in `body`.
     func forEachPart<R>(
         of count: @autoclosure () -> Int = EntryBatch.entriesTogether,
         _ body: (Range<Int>, @escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R?
     ) throws(EngineError) -> R? {
         list.sort()
-        let list = list
-        return try list.bytes.withBorrowedBytes { (bytes) throws(EngineError) -> R? in
-            var next = 0
-            while next < list.entries.count {
-                let part = list.part(from: next, most: count())
-                let result = try list.withEntries(part, bytes) { (entry) throws(EngineError) in try body(part, entry) }
-                if let result { return result }
-                next = part.upperBound
-            }
-            return nil
+        var next = 0
+        while next < list.entries.count {
+            let part = list.part(from: next, most: count())
+            let result = try list.withEntries(part) { (entry) throws(EngineError) in try body(part, entry) }
+            if let result { return result }
+            next = part.upperBound
         }
+        return nil
     }
 
     /// The number of entries that are put in one epoch.
@@ -62,22 +58,29 @@ import Glibc
     /// The index in the order of insertion of the entry with an index in the order of keys.
     fileprivate func insertionIndex(of index: Int) -> Int {
         let start = list.entries[index].start
-        return list.entries.reduce(0) { $0 + ($1.start < start ? 1 : 0) }
+        return unsafe list.entries.elements.reduce(0) { $0 + ($1.start < start ? 1 : 0) }
     }
 }
 
 /// The entries of a batch.
-private struct EntryList {
+private struct EntryList: ~Copyable {
     /// An entry: the first eight bytes of its key after the shared prefix, and the position of its key and value in `bytes`.
     struct Entry: BitwiseCopyable {
         var head: UInt64
         var start: UInt32
         var keyLength: UInt16
         var valueLength: UInt16
+
+        var length: Int { Int(keyLength) + Int(valueLength) }
+
+        /// The key and the value, from the bytes of the key on.
+        func parts(_ bytes: Bytes) -> (key: Bytes, value: Bytes) {
+            (bytes.prefix(Int(keyLength)), bytes.dropFirst(Int(keyLength)).prefix(Int(valueLength)))
+        }
     }
 
-    private(set) var bytes: [UInt8] = []
-    private(set) var entries: [Entry] = []
+    private(set) var bytes = GrowingArray<UInt8>()
+    private(set) var entries = GrowingArray<Entry>()
     /// The number of leading bytes that all keys share.
     private var shared = Int.max
     /// True if no entry was added since the last `sort`.
@@ -86,8 +89,8 @@ private struct EntryList {
     var memory: Int { bytes.count + 2 * entries.count * MemoryLayout<Entry>.stride }
 
     mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        bytes.removeAll()
+        entries.removeAll()
         shared = .max
     }
 
@@ -100,22 +103,24 @@ private struct EntryList {
             Entry(
                 head: 0, start: UInt32(bytes.count), keyLength: UInt16(key.count), valueLength: UInt16(value.count)))
         assert(shared <= key.count, "All keys share their first bytes.")
-        unsafe bytes.append(contentsOf: key)
-        if unsafe !value.isEmpty { unsafe bytes.append(contentsOf: value) }
+        bytes.reserve(key.count + value.count)
+        unsafe bytes.append(contentsOf: key.assumingMemoryBound(to: UInt8.self))
+        unsafe bytes.append(contentsOf: value.assumingMemoryBound(to: UInt8.self))
     }
 
     private mutating func noteShared(_ key: Bytes) {
         guard shared > 0 else { return }
-        guard let first = entries.first else { return shared = key.count }
-        shared = bytes.withBorrowedBytes { [shared] in $0.dropFirst(Int(first.start)).prefix(shared).commonPrefix(key) }
+        if entries.count == 0 { return shared = key.count }
+        shared = stored(entries[0]).prefix(shared).commonPrefix(key)
     }
 
-    static func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
-        bytes.dropFirst(Int(entry.start)).prefix(Int(entry.keyLength))
-    }
+    /// The stored bytes from the key of an entry on. Valid until the list changes.
+    private func stored(_ entry: Entry) -> Bytes { unsafe Bytes(UnsafeRawBufferPointer(bytes.elements)).dropFirst(Int(entry.start)) }
 
-    static func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
-        bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
+    /// The key and the value of the entry with an index. Valid until the list changes.
+    func entry(_ index: Int) -> (key: Bytes, value: Bytes) {
+        let entry = entries[index]
+        return entry.parts(stored(entry))
     }
 
     /// The range of at most so many entries from an index on.
@@ -124,7 +129,7 @@ private struct EntryList {
         guard most > EntryBatch.entriesTogether else { return start..<end }
         var bytes = 0
         let last = (start..<end).first { n in
-            bytes += Int(entries[n].keyLength) + Int(entries[n].valueLength)
+            bytes += entries[n].length
             return bytes > EntryList.bytesTogether
         }
         return start..<(last.map { $0 + 1 } ?? end)
@@ -135,49 +140,48 @@ private struct EntryList {
     /// Calls `body` with a function that returns the entry of an index in a range. Copies the keys and values of a large range next to each other,
     /// because sorting has scattered them, and they are read several times.
     func withEntries<R>(
-        _ range: Range<Int>, _ bytes: Bytes, _ body: (@escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R
+        _ range: Range<Int>, _ body: (@escaping (Int) -> (key: Bytes, value: Bytes)) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         let ahead = EntryBatch.entriesTogether
-        let entries = entries
+        let entries = unsafe UnsafeBufferPointer(entries.elements)
         guard range.count > ahead else {
-            prefetch(range.upperBound..<min(range.upperBound + ahead, entries.count), bytes)
-            return try body { (Self.key(entries[$0], bytes), Self.value(entries[$0], bytes)) }
+            prefetch(range.upperBound..<min(range.upperBound + ahead, entries.count))
+            let bytes = unsafe Bytes(UnsafeRawBufferPointer(bytes.elements))
+            return try body { n in unsafe entries[n].parts(bytes.dropFirst(Int(entries[n].start))) }
         }
-        let (copy, starts) = gathered(range, bytes)
+        let (copy, starts) = gathered(range)
         return try copy.withBorrowedBytes { (copy) throws(EngineError) in
-            try body { n in
-                let keyLength = Int(entries[n].keyLength)
-                let entry = copy.dropFirst(starts[n - range.lowerBound])
-                return (entry.prefix(keyLength), entry.dropFirst(keyLength).prefix(Int(entries[n].valueLength)))
-            }
+            try body { n in unsafe entries[n].parts(copy.dropFirst(starts[n - range.lowerBound])) }
         }
     }
 
     /// The keys and values of a range of entries, and the start of each key.
-    private func gathered(_ range: Range<Int>, _ bytes: Bytes) -> (bytes: [UInt8], starts: [Int]) {
+    private func gathered(_ range: Range<Int>) -> (bytes: [UInt8], starts: [Int]) {
         let ahead = EntryBatch.entriesTogether
         var copy: [UInt8] = []
-        copy.reserveCapacity(entries[range].reduce(0) { $0 + Int($1.keyLength) + Int($1.valueLength) })
+        copy.reserveCapacity(range.reduce(0) { $0 + entries[$1].length })
         let starts = range.map { n in
-            prefetch(min(n + ahead, range.upperBound)..<min(n + ahead + 1, range.upperBound), bytes)
-            let length = Int(entries[n].keyLength) + Int(entries[n].valueLength)
-            unsafe copy.append(contentsOf: bytes.dropFirst(Int(entries[n].start)).prefix(length).buffer)
-            return copy.count - length
+            prefetch(min(n + ahead, range.upperBound)..<min(n + ahead + 1, range.upperBound))
+            let entry = entries[n]
+            unsafe copy.append(contentsOf: stored(entry).prefix(entry.length).buffer)
+            return copy.count - entry.length
         }
         return (copy, starts)
     }
 
     /// Prefetches the keys and values of entries, which sorting has scattered.
-    private func prefetch(_ range: Range<Int>, _ bytes: Bytes) {
-        for entry in entries[range] {
-            let start = unsafe bytes.base + Int(entry.start)
-            unsafe CacheLine.prefetch(start, start + max(Int(entry.keyLength) + Int(entry.valueLength) - 1, 0))
+    private func prefetch(_ range: Range<Int>) {
+        for n in range {
+            let entry = entries[n]
+            let start = unsafe stored(entry).base
+            unsafe CacheLine.prefetch(start, start + max(entry.length - 1, 0))
         }
     }
 
-    func key(at index: Int) -> [UInt8] {
-        let entry = entries.sorted { $0.start < $1.start }[index]
-        return Array(bytes[Int(entry.start)..<Int(entry.start) + Int(entry.keyLength)])
+    func entry(at index: Int) -> (key: [UInt8], value: [UInt8]) {
+        let entry = unsafe entries.elements.sorted { $0.start < $1.start }[index]
+        let (key, value) = entry.parts(stored(entry))
+        return (key.array, value.array)
     }
 
     // MARK: Order
@@ -186,56 +190,61 @@ private struct EntryList {
     mutating func sort() {
         if isSorted { return }
         isSorted = true
-        let stored = bytes
-        stored.withBorrowedBytes { bytes in
-            var isInOrder = true
-            var last: UInt64 = 0
-            for i in entries.indices {
-                let head = Self.key(entries[i], bytes).dropFirst(shared).head
-                entries[i].head = head
-                if head < last { isInOrder = false }
-                last = head
-            }
-            if !isInOrder { sortByHeads() }
-            sortEqualHeads(bytes)
-            assert(zip(entries, entries.dropFirst()).allSatisfy { $0.head <= $1.head }, "Sorted entries ascend.")
+        let entries = unsafe entries.elements
+        var isInOrder = true
+        var last: UInt64 = 0
+        for i in entries.indices {
+            let head = entry(i).key.dropFirst(shared).head
+            unsafe entries[i].head = head
+            if head < last { isInOrder = false }
+            last = head
         }
+        if !isInOrder { unsafe sortByHeads(entries) }
+        unsafe sortEqualHeads(entries)
+        assert(unsafe zip(entries, entries.dropFirst()).allSatisfy { $0.head <= $1.head }, "Sorted entries ascend.")
     }
 
-    private mutating func sortByHeads() {
+    private func sortByHeads(_ entries: UnsafeMutableBufferPointer<Entry>) {
         guard entries.count > 1 else { return }
-        var other = entries
+        // Filled with the same entries, since each pass fills one list from the other.
+        var room = GrowingArray<Entry>()
+        unsafe room.append(contentsOf: UnsafeBufferPointer(entries))
+        var (source, target) = unsafe (entries, room.elements)
         for shift in stride(from: UInt64(0), to: 64, by: 8) {
             var places = [Int](repeating: 0, count: 257)
-            for entry in entries { places[Int(truncatingIfNeeded: entry.head >> shift & 0xFF) + 1] += 1 }
+            for i in entries.indices { places[Int(truncatingIfNeeded: unsafe source[i].head >> shift & 0xFF) + 1] += 1 }
             if places.contains(entries.count) { continue }
             for i in 1..<257 { places[i] += places[i - 1] }
-            for entry in entries {
+            for i in entries.indices {
+                let entry = unsafe source[i]
                 let digit = Int(truncatingIfNeeded: entry.head >> shift & 0xFF)
-                other[places[digit]] = entry
+                unsafe target[places[digit]] = entry
                 places[digit] += 1
             }
-            swap(&entries, &other)
+            unsafe swap(&source, &target)
         }
+        guard unsafe source.baseAddress != entries.baseAddress else { return }
+        for i in entries.indices { unsafe entries[i] = source[i] }
     }
 
-    private mutating func sortEqualHeads(_ bytes: Bytes) {
+    private func sortEqualHeads(_ entries: UnsafeMutableBufferPointer<Entry>) {
         var start = 0
         while start < entries.count {
             var end = start + 1
-            while end < entries.count, entries[end].head == entries[start].head { end += 1 }
-            if end - start > 1 { sortByKeys(start..<end, bytes) }
+            while unsafe end < entries.count && entries[end].head == entries[start].head { end += 1 }
+            if end - start > 1 { unsafe sortByKeys(UnsafeMutableBufferPointer(rebasing: entries[start..<end])) }
             start = end
         }
     }
 
     /// Sorts entries by their keys and, if keys are equal, by insertion. Entries of a batch are often in order already.
-    private mutating func sortByKeys(_ range: Range<Int>, _ bytes: Bytes) {
+    private func sortByKeys(_ entries: UnsafeMutableBufferPointer<Entry>) {
         func isBefore(_ a: Entry, _ b: Entry) -> Bool {
-            let order = Self.key(a, bytes).compare(Self.key(b, bytes))
+            let order = a.parts(stored(a)).key.compare(b.parts(stored(b)).key)
             return order != 0 ? order < 0 : a.start < b.start
         }
-        for i in range.dropFirst() where !isBefore(entries[i - 1], entries[i]) { return entries[range].sort(by: isBefore) }
+        var entries = unsafe entries
+        for i in entries.indices.dropFirst() where unsafe !isBefore(entries[i - 1], entries[i]) { return unsafe entries.sort(by: isBefore) }
     }
 }
 

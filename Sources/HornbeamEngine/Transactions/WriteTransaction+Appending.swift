@@ -47,6 +47,7 @@ extension WriteTransaction {
             return true
         }
         abandonRedoOfBigTransaction()
+        try packFilledLeaves(of: editor)
         return areNew
     }
 

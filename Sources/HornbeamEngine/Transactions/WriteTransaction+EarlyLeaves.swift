@@ -1,4 +1,5 @@
-// A big transaction writes its leaves when they fill half of the pool (Checkpoint/EarlyLeaves.swift).
+// A big transaction writes its leaves when they fill half of the pool, and those that it has filled at the end of a tree while it fills the next ones
+// (Checkpoint/EarlyLeaves.swift).
 
 extension WriteTransaction {
     /// Writes the leaves that the transaction has made, if there are many and the commit will write pages instead of redo.
@@ -26,6 +27,26 @@ extension WriteTransaction {
                 try tree.put(entries, onlyNew: onlyNew, writer: writer, entry)
             }
         }
+    }
+
+    /// Lets another thread pack the leaves that were filled at the end of a tree, if there are many. Does nothing if the commit may write redo.
+    func packFilledLeaves(of tree: TreeEditor) throws(EngineError) {
+        guard redo.isAbandoned else { return }
+        if tree.filled == nil { tree.filled = [] }
+        while let filled = tree.takeFilled(FilledLeaves.leavesTogether(ledger.pool)) {
+            do throws(EngineError) {
+                try makeEarlyLeaves().pack(filled, of: tree, checkpoint: engine.newestCheckpoint)
+            } catch {
+                hasFailed = true
+                throw error
+            }
+        }
+    }
+
+    /// Applies the changes that are not applied yet, and appends the leaves that are being packed. Called before the version is made.
+    func finishChanges() throws(EngineError) {
+        try applyDeferred()
+        try earlyLeaves?.finishFilled(of: ledger)
     }
 
     private func makeEarlyLeaves() -> EarlyLeaves {

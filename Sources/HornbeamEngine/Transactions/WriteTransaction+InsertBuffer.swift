@@ -64,7 +64,9 @@ extension WriteTransaction {
             return try batch.forEachPart(of: min(entriesTogether, max(ledger.pool.capacity / 8, 1))) { part, entry throws(EngineError) in
                 guard redo.isAbandoned, part.allSatisfy({ isPlain(entry($0)) }) else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
                 try writeLeavesEarly()
-                return try mutateInSteps { () throws(EngineError) in try editor.put(part, onlyNew: onlyNew, writer: nil, entry) }
+                let existing = try mutateInSteps { () throws(EngineError) in try editor.put(part, onlyNew: onlyNew, writer: nil, entry) }
+                try packFilledLeaves(of: editor)
+                return existing
             }
         }
         let target = BufferedIndex(index: editor, buffer: try index(editing: id), filter: engine.insertBuffers[editor.id].filter)

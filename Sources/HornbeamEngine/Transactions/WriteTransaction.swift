@@ -239,8 +239,7 @@ package final class WriteTransaction {
             return nil
         }
         try writeLeavesEarly()
-        defer { abandonRedoOfBigTransaction() }
-        return try mutate { () throws(EngineError) -> Int? in
+        let existing = try mutate { () throws(EngineError) -> Int? in
             for n in part {
                 let (key, value) = entry(n)
                 guard try editor.put(key, value, onlyNew: onlyNew) != .exists else { return n }
@@ -248,6 +247,9 @@ package final class WriteTransaction {
             }
             return nil
         }
+        abandonRedoOfBigTransaction()
+        try packFilledLeaves(of: editor)
+        return existing
     }
 
     var keyLengthMax: Int { min(StoreLimits.keyLengthMax, pageSize / 8) }
@@ -261,6 +263,7 @@ package final class WriteTransaction {
         guard try editor.put(key, value, isBlob: isBlob, onlyNew: onlyNew) != .exists else { return false }
         redo.put(editor.id, key, value, isBlob: isBlob)
         abandonRedoOfBigTransaction()
+        try packFilledLeaves(of: editor)
         return true
     }
 
@@ -328,7 +331,10 @@ package final class WriteTransaction {
     /// Puts a row whose values fit in a leaf.
     private func putPlain(_ row: RowBuffer, key: UInt64, in editor: TreeEditor) throws(EngineError) -> Bool {
         let isNew = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
-        if redo.isAbandoned { return isNew }
+        if redo.isAbandoned {
+            try packFilledLeaves(of: editor)
+            return isNew
+        }
         redo.putRow(editor.id, key, row)
         abandonRedoOfBigTransaction()
         return isNew

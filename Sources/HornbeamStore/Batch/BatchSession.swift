@@ -3,12 +3,6 @@ internal import HornbeamModel
 
 /// One transaction of a batch. It collects index entries and writes them in key order, so that a leaf changes once for many entries.
 final class BatchSession {
-    /// Entries of one index that wait to be written, with the keys of their objects in the order of insertion.
-    private struct Run {
-        let batch = EntryBatch()
-        var objects: [UInt64] = []
-    }
-
     /// The bytes of entries of one index that are collected before they are written. Each time, most leaves of a large index are changed.
     private let runBytesMax: Int
     /// The number of rows after which the memory of the collected entries is compared with its limit.
@@ -33,7 +27,8 @@ final class BatchSession {
     private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
     @safe @exclusivity(unchecked) private var change = StoreChange()
-    @safe @exclusivity(unchecked) private var entries: [Run]
+    /// Entries of each index that wait to be written.
+    private let entries: [EntryBatch]
     /// Entries of the members index of each mirror that wait to be written.
     @safe @exclusivity(unchecked) private var memberEntries: [EntryBatch]
     @safe @exclusivity(unchecked) private var key = IndexKey()
@@ -62,7 +57,7 @@ final class BatchSession {
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         publishesChanges = !store.publisher.isIdle || store.keepsHistory || store.isQuerying
         hasDerivations = !store.schema.derivations.isEmpty
-        entries = table.indexes.map { _ in Run() }
+        entries = table.indexes.map { _ in EntryBatch() }
         runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
         memberEntries = table.mirrors.map { _ in EntryBatch() }
         lastOwners = table.mirrors.map { _ in nil }
@@ -113,7 +108,7 @@ final class BatchSession {
         rowsSinceCheck += 1
         guard rowsSinceCheck == Self.rowsBetweenChecks else { return }
         rowsSinceCheck = 0
-        if entries.contains(where: { $0.batch.memory >= runBytesMax }) || memberEntries.contains(where: { $0.memory >= runBytesMax }) { try writeEntries() }
+        if entries.contains(where: { $0.memory >= runBytesMax }) || memberEntries.contains(where: { $0.memory >= runBytesMax }) { try writeEntries() }
     }
 
     /// Adds the entry with the current key.
@@ -121,12 +116,11 @@ final class BatchSession {
         unsafe try key.bytes.withRawBytes { (key) throws(EngineError) in
             guard index.isUnique else {
                 let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
-                return unsafe value.withUnsafeBytes { unsafe entries[slot].batch.append(key, $0) }
+                return unsafe value.withUnsafeBytes { unsafe entries[slot].append(key, $0) }
             }
             unsafe try UniqueKeys.withValue(index, object, schema: store.schema) { (value) throws(EngineError) in
-                unsafe entries[slot].batch.append(key, value)
+                unsafe entries[slot].append(key, value)
             }
-            entries[slot].objects.append(object.key)
         }
     }
 
@@ -175,7 +169,7 @@ final class BatchSession {
 
     /// Writes the collected entries.
     func writeEntries() throws {
-        for (slot, index) in table.indexes.enumerated() { try write(&entries[slot], index) }
+        for (slot, index) in table.indexes.enumerated() { try write(entries[slot], index) }
         for (slot, mirror) in table.mirrors.enumerated() {
             try transaction.put(memberEntries[slot], in: mirror.link.forward.members)
             memberEntries[slot].removeAll()
@@ -228,16 +222,13 @@ final class BatchSession {
         for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
     }
 
-    private func write(_ run: inout Run, _ index: ValueIndex) throws {
-        defer {
-            run.batch.removeAll()
-            run.objects.removeAll(keepingCapacity: true)
-        }
-        guard index.isUnique else { return try transaction.put(run.batch, in: index.tree) }
-        guard let place = try transaction.putNew(run.batch, in: index.tree),
-            let stored = try transaction.index(index.tree).get(run.batch.key(at: place))
-        else { return }
-        let object = ObjectReference(entityIndex: table.index, key: run.objects[place])
+    private func write(_ batch: EntryBatch, _ index: ValueIndex) throws {
+        defer { batch.removeAll() }
+        guard index.isUnique else { return try transaction.put(batch, in: index.tree) }
+        guard let place = try transaction.putNew(batch, in: index.tree) else { return }
+        let (key, value) = batch.entry(at: place)
+        guard let stored = try transaction.index(index.tree).get(key) else { return }
+        let object = try UniqueKeys.holder(value, index, schema: store.schema)
         throw conflict(index, object, try UniqueKeys.holder(stored, index, schema: store.schema), row: row(of: object))
     }
 

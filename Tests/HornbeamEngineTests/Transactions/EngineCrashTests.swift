@@ -6,16 +6,19 @@ import Testing
 
 /// The engine on a disk that crashes at every fifth operation; `crash-harness simulate` crashes at every one.
 @Suite struct EngineCrashTests {
-    @Test func batchesOfTheOracleReachTheInsertBuffer() throws {
+    @Test func bigTransactionsOfTheOracleWriteLeavesEarly() throws {
         let oracle = EngineOracle(transactions: 30)
         let engine = try Engine.open("s.hornbeam", fileSystem: MemoryFileSystem(), options: oracle.options)
         var buffered: [UInt64] = []
         var leafByLeaf: [UInt64] = []
+        var filled: [UInt64] = []
         while try oracle.newest(in: engine.snapshot()) < 30 {
             let transaction = try engine.begin()
             let number = try oracle.next(for: transaction)
             try oracle.change(transaction, number)
-            if transaction.earlyLeaves?.leafWriters.isEmpty == false { leafByLeaf.append(number) }
+            let writers = transaction.earlyLeaves?.leafWriters ?? [:]
+            if writers.keys.contains(where: { $0 != transaction.tree(named: "table") }) { leafByLeaf.append(number) }
+            if writers.keys.contains(where: { $0 == transaction.tree(named: "table") }) { filled.append(number) }
             _ = try transaction.commit()
             let snapshot = try engine.snapshot()
             guard let buffer = snapshot.tree(named: "index/insert-buffer"), try snapshot.index(buffer).count > 0 else { continue }
@@ -23,6 +26,7 @@ import Testing
         }
         #expect(buffered.count > 4, "transactions after which the buffer has entries: \(buffered)")
         #expect(leafByLeaf.count > 0, "transactions that put batches leaf by leaf: \(leafByLeaf)")
+        #expect(filled.count > 1, "transactions that pack filled leaves of the table: \(filled)")
         try oracle.expectSound(engine)
     }
 

@@ -1,0 +1,115 @@
+// Packs the leaves that a big transaction has filled at the end of a tree, while it fills the next ones.
+//
+// Such leaves rarely change again, and the commit would write them anyway. Another thread packs a set of leaves; when the transaction has filled the
+// next set, it appends the packed ones, which become pages of the cache, as in Checkpoint/EarlyLeaves.swift. A leaf that changes or ends meanwhile stays
+// in memory: the ledger calls `release` before.
+
+import HornbeamThreads
+
+/// A leaf behind which a transaction has begun another one.
+struct FilledLeaf {
+    let frame: UInt32
+    /// The key of its first entry, as bytes that inner nodes can compare.
+    let key: [UInt8]
+}
+
+/// Packs filled leaves and appends them, one set at a time. Used by the thread of the transaction.
+final class FilledLeaves {
+    private let team = ThreadTeam(workers: min(Cores.count, 2) - 1)
+    private var set: (tree: TreeEditor, writer: LeafWriter, steps: [PackingStep])?
+
+    /// The number of leaves in a set. None of them can be evicted, so it is smaller in a small pool.
+    static func leavesTogether(_ pool: FramePool) -> Int { max(2, min(pool.capacity / 8, 16)) }
+
+    /// Lets another thread begin to pack leaves of a tree, in the first places of the writer. No others are being packed.
+    func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, _ writer: LeafWriter) {
+        assert(set == nil, "Leaves are packed one set at a time.")
+        assert(leaves.count <= FilledLeaves.leavesTogether(tree.pool), "The packer has a place for each leaf of a set.")
+        // A change of the leaf at the path's end would not reach `release`.
+        tree.forgetPath()
+        let steps = leaves.filter { tree.link(of: $0) != nil }.map(PackingStep.init)
+        set = (tree, writer, steps)
+        let (id, layouts, pool) = (tree.id, tree.layouts, tree.pool)
+        team.begin(steps.count) { n in
+            let leaf = pool.page(steps[n].leaf.frame)
+            do throws(EngineError) { steps[n].packed = .success(try writer.pack(leaf, id, layouts, in: n)) } catch { steps[n].packed = .failure(error) }
+        }
+    }
+
+    /// Appends the leaves that are being packed, and sets their links to their addresses.
+    func finish() throws(EngineError) {
+        guard let (tree, writer, steps) = wait() else { return }
+        set = nil
+        for step in steps where !step.isReleased {
+            guard let packed = step.packed, let link = tree.link(of: step.leaf) else { continue }
+            let count = tree.pool.page(step.leaf.frame).count
+            tree.setLink(link, to: try writer.append(try packed.get(), of: step.leaf.frame, count: count, tree.pool), hint: step.leaf.frame)
+        }
+    }
+
+    /// Called before a leaf of the transaction changes, or its frame gets another use.
+    func release(_ frame: UInt32) {
+        guard let step = set?.steps.first(where: { $0.leaf.frame == frame }), !step.isReleased else { return }
+        _ = wait()
+        step.isReleased = true
+    }
+
+    /// Called before the frames of the transaction are freed.
+    func abandon() {
+        _ = wait()
+        set = nil
+    }
+
+    /// Waits until no thread packs leaves, and returns the set.
+    private func wait() -> (tree: TreeEditor, writer: LeafWriter, steps: [PackingStep])? {
+        if set != nil { team.finish() }
+        return set
+    }
+}
+
+/// The packing of one leaf. One thread at a time uses it.
+private final class PackingStep {
+    let leaf: FilledLeaf
+    var packed: Result<PageAppender.EncodedPage, EngineError>?
+    /// True if the packed leaf is not needed.
+    var isReleased = false
+
+    init(_ leaf: FilledLeaf) { self.leaf = leaf }
+}
+
+extension TreeEditor {
+    /// Records a leaf at the right edge behind which the next one begins.
+    func noteFilled(_ leaf: UInt32) {
+        if filled != nil { filled?.append(FilledLeaf(frame: leaf, key: firstKey(leaf))) }
+    }
+
+    /// Takes recorded leaves; nil if there are fewer.
+    @inline(__always)
+    func takeFilled(_ count: Int) -> [FilledLeaf]? {
+        guard let recorded = filled?.count, recorded >= count else { return nil }
+        defer { filled?.removeFirst(count) }
+        return filled.map { Array($0[..<count]) }
+    }
+
+    /// The inner node above a leaf that the transaction has made and that is in memory only, and the index of its link; nil if the tree has no such leaf.
+    func link(of leaf: FilledLeaf) -> (parent: UInt32, index: Int)? {
+        guard root.isInMemory else { return nil }
+        var parent = root.frame
+        while ledger.isOwn(parent), pool.page(parent).level > 0 {
+            let inner = node(parent)
+            let index = leaf.key.withBorrowedBytes { inner.childIndex(for: $0) }
+            let link = inner.child(index)
+            guard link.isInMemory else { return nil }
+            if inner.page.level == 1 { return link.frame == leaf.frame && ledger.isOwn(link.frame) ? (parent, index) : nil }
+            parent = link.frame
+        }
+        return nil
+    }
+
+    /// Sets a link to a leaf that was written.
+    func setLink(_ link: (parent: UInt32, index: Int), to page: PageReference, hint: UInt32) {
+        let inner = node(link.parent)
+        assert(page.count == inner.childCount(link.index), "A written leaf has the entries of its link.")
+        inner.setChild(link.index, page, hint: hint)
+    }
+}
