@@ -1,5 +1,5 @@
-// What neither Swift nor its view of the C library gives: calls of the Linux kernel for file systems, ranges of files and barriers
-// on all threads, and a hint to the processor's cache.
+// What neither Swift nor its view of the C library gives: calls of the Linux kernel for file systems, ranges of files, barriers on
+// all threads and the growth of mappings, and a hint to the processor's cache.
 #pragma once
 #ifdef __linux__
 #include <linux/membarrier.h>
@@ -35,6 +35,12 @@ static inline int file_range_write(int descriptor, long long offset, long long c
     return (int)syscall(SYS_sync_file_range, descriptor, offset, count, wait_before | write | wait_after);
 }
 
+// Grows a mapping, which may move without being copied. Its new address, or MAP_FAILED and errno.
+static inline void *mapping_grow(void *mapping, unsigned long bytes, unsigned long new_bytes) {
+    const unsigned long may_move = 1;
+    return (void *)syscall(SYS_mremap, mapping, bytes, new_bytes, may_move);
+}
+
 // Prepares this process for `membarrier_of_process`; 0 where the kernel can do it.
 static inline int membarrier_prepare(void) {
     return (int)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
@@ -47,6 +53,7 @@ static inline int membarrier_of_process(void) {
 #else
 static inline int membarrier_prepare(void) { return -1; }
 static inline int membarrier_of_process(void) { return -1; }
+static inline void *mapping_grow(void *mapping, unsigned long bytes, unsigned long new_bytes) { return (void *)-1; }
 #endif
 
 // The line will be read soon.

@@ -82,6 +82,8 @@ private final class TeamWork {
     /// Nil before the first work, and if the system could not start a thread.
     private var thread: WorkThread?
     private var wasStarted = false
+    /// The forks before the thread was started. A forked child does not have the thread.
+    private let forks = ProcessForks.watch()
 
     init() {
         unsafe wakes = .allocate(capacity: 1)
@@ -99,11 +101,13 @@ private final class TeamWork {
 
     func begin(_ work: TeamWork) {
         if !wasStarted { startThread() }
-        guard thread != nil else { return }
+        guard hasThread else { return }
         self.work = work
         state.store(State.offered, ordering: .releasing)
         unsafe sem_post(wakes)
     }
+
+    private var hasThread: Bool { thread != nil && forks == ProcessForks.count }
 
     private func startThread() {
         wasStarted = true
@@ -113,7 +117,7 @@ private final class TeamWork {
 
     /// Withdraws the offer, or waits until the thread is done.
     func finish() {
-        guard thread != nil else { return }
+        guard hasThread else { return }
         if state.compareExchange(expected: State.offered, desired: State.idle, ordering: .acquiringAndReleasing).exchanged {
             work = nil
         } else {
@@ -122,7 +126,7 @@ private final class TeamWork {
     }
 
     func end() {
-        guard let thread else { return }
+        guard let thread, hasThread else { return }
         isEnding.store(true, ordering: .releasing)
         unsafe sem_post(wakes)
         thread.join()

@@ -1,5 +1,5 @@
 // Writes leaves of a big transaction before its commit, so that the transaction needs no more memory than the pool has. Leaves of a bulk insert, and
-// leaves that are filled at the end of a table, are written while others are made, by a `LeafWriter`.
+// leaves that are filled at the end of a tree, are written while others are made, by a `LeafWriter`.
 //
 // The commit of such a transaction writes its pages anyway. A written leaf is a cached page: the pool may evict it, and a later change copies it
 // like any other page. The copy makes the written page dead.
@@ -80,6 +80,7 @@ final class EarlyLeaves {
 
     private func takeWritten(by writer: LeafWriter, _ ledger: NodeLedger) {
         let written = writer.takeWritten()
+        if written.pages.isEmpty { return }
         ledger.forget(written.frames)
         add(written.pages)
     }

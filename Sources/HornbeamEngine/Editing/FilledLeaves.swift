@@ -3,10 +3,11 @@
 // Such leaves rarely change again, and the commit would write them anyway. Another thread packs a set of leaves; when the transaction has filled the
 // next set, it appends the packed ones, which become pages of the cache, as in Checkpoint/EarlyLeaves.swift. A leaf that changes or ends meanwhile stays
 // in memory: the ledger calls `release` before.
+// Invariants: a leaf is once in a set; it does not change between its packing and its release or its append.
 
 import HornbeamThreads
 
-/// A leaf behind which a transaction has begun another one.
+/// A leaf behind which a transaction has begun another one. It may have changed since, and its frame may have another use: the link of the key decides.
 struct FilledLeaf {
     let frame: UInt32
     /// The key of its first entry, as bytes that inner nodes can compare.
@@ -24,10 +25,11 @@ final class FilledLeaves {
     /// Lets another thread begin to pack leaves of a tree, in the first places of the writer. No others are being packed.
     func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, _ writer: LeafWriter) {
         assert(set == nil, "Leaves are packed one set at a time.")
-        assert(leaves.count <= FilledLeaves.leavesTogether(tree.pool), "The packer has a place for each leaf of a set.")
+        assert(leaves.count < LeafWriter.places, "The packer has a place for each leaf of a set.")
         // A change of the leaf at the path's end would not reach `release`.
         tree.forgetPath()
-        let steps = leaves.filter { tree.link(of: $0) != nil }.map(PackingStep.init)
+        var frames: Set<UInt32> = []
+        let steps = leaves.filter { tree.link(of: $0) != nil && frames.insert($0.frame).inserted }.map(PackingStep.init)
         set = (tree, writer, steps)
         let (id, layouts, pool) = (tree.id, tree.layouts, tree.pool)
         team.begin(steps.count) { n in
@@ -41,9 +43,12 @@ final class FilledLeaves {
         guard let (tree, writer, steps) = wait() else { return }
         set = nil
         for step in steps where !step.isReleased {
-            guard let packed = step.packed, let link = tree.link(of: step.leaf) else { continue }
-            let count = tree.pool.page(step.leaf.frame).count
-            tree.setLink(link, to: try writer.append(try packed.get(), of: step.leaf.frame, count: count, tree.pool), hint: step.leaf.frame)
+            guard let result = step.packed, let link = tree.link(of: step.leaf) else { continue }
+            let packed = try result.get()
+            let leaf = tree.pool.page(step.leaf.frame)
+            assert(writer.isPacked(packed, leaf, tree), "A leaf changes after its release only.")
+            let page = try writer.append(packed, of: step.leaf.frame, count: leaf.count, tree.pool)
+            tree.setLink(link, to: page, hint: step.leaf.frame)
         }
     }
 
@@ -70,11 +75,20 @@ final class FilledLeaves {
 /// The packing of one leaf. One thread at a time uses it.
 private final class PackingStep {
     let leaf: FilledLeaf
+    /// Nil until it is packed; also in a forked child, if the thread of its parent was packing it.
     var packed: Result<PageAppender.EncodedPage, EngineError>?
     /// True if the packed leaf is not needed.
     var isReleased = false
 
     init(_ leaf: FilledLeaf) { self.leaf = leaf }
+}
+
+extension LeafWriter {
+    /// True if packing a leaf has this result. For assertions: packs the leaf again, in the last place.
+    func isPacked(_ packed: PageAppender.EncodedPage, _ leaf: Page, _ tree: TreeEditor) -> Bool {
+        guard let again = try? pack(leaf, tree.id, tree.layouts, in: LeafWriter.places - 1) else { return false }
+        return unsafe Bytes(packed.payload).compare(Bytes(again.payload)) == 0
+    }
 }
 
 extension TreeEditor {

@@ -1,4 +1,5 @@
-// Writes the new leaves of a bulk leaf rewrite (TreeEditor+BulkRewrite.swift), for transactions whose commit writes pages anyway.
+// Writes the new leaves of a bulk leaf rewrite (TreeEditor+BulkRewrite.swift) and filled leaves (FilledLeaves.swift), for transactions whose commit writes
+// pages anyway.
 //
 // Threads pack leaves while the editor's thread appends those of the set before. A written leaf is a page of the cache, as in
 // Checkpoint/EarlyLeaves.swift.

@@ -23,7 +23,7 @@ import Synchronization
     /// Blobs appended for this transaction.
     @safe @exclusivity(unchecked) var newBlobs: [PageReference] = []
     @safe @exclusivity(unchecked) private var spare: [UInt32] = []
-    /// The leaves that another thread packs; nil before the first.
+    /// The leaves that another thread packs; nil before the first, and at the end of the transaction.
     @safe @exclusivity(unchecked) var filledLeaves: FilledLeaves?
 
     init(pool: FramePool, birth: UInt64) {
@@ -61,7 +61,7 @@ import Synchronization
     func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
 
     /// Returns a node that the transaction may change: the node itself if the transaction made it, otherwise a copy. Retires a copied node.
-    /// `link` is the reference of the node.
+    /// `link` is the reference of the node. If another thread packs the node, waits for it.
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
         if link.isInMemory, isOwn(frame) {
             filledLeaves?.release(frame)
@@ -129,19 +129,28 @@ import Synchronization
     /// then; so one node is removed for each time that the frame is listed.
     func forget(_ written: some Sequence<UInt32>) {
         var counts: [UInt32: Int] = [:]
-        for frame in written { counts[frame, default: 0] += 1 }
-        if counts.isEmpty { return }
-        born.removeAll { frame in
-            guard let count = counts[frame], count > 0 else { return false }
-            counts[frame] = count - 1
-            return true
+        var left = 0
+        for frame in written {
+            counts[frame, default: 0] += 1
+            left += 1
         }
-        assert(counts.values.allSatisfy { $0 == 0 }, "The transaction made the nodes that it has written.")
+        // Written nodes are often among the newest ones. The order of nodes has no meaning.
+        var index = born.count
+        while left > 0, index > 0 {
+            index -= 1
+            guard let count = counts[born[index]], count > 0 else { continue }
+            counts[born[index]] = count - 1
+            left -= 1
+            born.swapAt(index, born.count - 1)
+            born.removeLast()
+        }
+        assert(left == 0, "The transaction made the nodes that it has written.")
     }
 
     /// Frees all new nodes after an abort.
     func undo() {
         filledLeaves?.abandon()
+        filledLeaves = nil
         for frame in born { pool.discard(frame) }
         pool.cancelRetirement(retired)
         born = []

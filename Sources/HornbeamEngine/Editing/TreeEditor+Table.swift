@@ -205,6 +205,7 @@ extension TreeEditor {
             leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         }
         guard let first = later.first else { return }
+        if isAppend, isAtRightEdge, later.count == 1 { noteFilled(self.leaf) }
         // The counts of the path include all rows already. Linking a further page adds its rows again, so they are subtracted first.
         addToCounts(-later.dropFirst().reduce(0) { $0 + pool.page($1).count })
         try addSibling(first, separator: separator(of: first), at: path.count)

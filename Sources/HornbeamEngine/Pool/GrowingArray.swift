@@ -1,7 +1,8 @@
-// Arrays of plain values that grow without copying: the system moves the pages of large memory, which are huge pages if it has them.
+// Arrays of plain values that grow without copying: large memory is a mapping whose pages the system moves, huge pages if it has them.
 //
 // A Swift array copies its elements when it grows, and each small page of the new memory takes a page fault.
 
+internal import CSystem
 import Glibc
 
 /// An array at the end of which values are added. Safe: indexes are checked, and the memory lives as long as the array.
@@ -10,12 +11,15 @@ import Glibc
     private var capacity = 0
     private var memory: UnsafeMutablePointer<Element>?
 
-    /// The number of bytes from which memory gets huge pages.
-    private static var hugeFrom: Int { 2 * PoolMemory.hugePageBytes }
+    private var bytes: Int { capacity * MemoryLayout<Element>.stride }
+    /// The number of bytes from which the memory is a mapping.
+    private static var mappedFrom: Int { 2 * PoolMemory.hugePageBytes }
 
     init() {}
 
-    deinit { unsafe free(memory) }
+    deinit {
+        if bytes < Self.mappedFrom { unsafe free(memory) } else { unsafe munmap(memory, bytes) }
+    }
 
     /// The elements. Valid until the array changes.
     var elements: UnsafeMutableBufferPointer<Element> { unsafe UnsafeMutableBufferPointer(start: memory, count: count) }
@@ -51,18 +55,29 @@ import Glibc
 
     @inline(never)
     private mutating func grow(to least: Int) {
-        let stride = MemoryLayout<Element>.stride
+        let before = bytes
         capacity = max(least, 2 * capacity, 64)
-        // Large memory is a mapping of its own, whose pages `realloc` moves.
-        guard let grown = unsafe realloc(memory, capacity * stride) else {
-            preconditionFailure("The system has no memory for an array of \(capacity * stride) bytes.")
+        guard let grown = unsafe reallocated(from: before) else {
+            preconditionFailure("The system has no memory for an array of \(bytes) bytes.")
         }
         unsafe memory = grown.assumingMemoryBound(to: Element.self)
-        guard capacity * stride >= Self.hugeFrom else { return }
-        let page = PoolMemory.hugePageBytes
-        let start = (Int(bitPattern: grown) + page - 1) / page * page
-        let bytes = (Int(bitPattern: grown) + capacity * stride) / page * page - start
         // Without huge pages the memory is the same, only slower.
-        if bytes > 0 { _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), bytes, PoolMemory.adviseHugePages) }
+        if bytes >= Self.mappedFrom { _ = unsafe madvise(grown, bytes, PoolMemory.adviseHugePages) }
+    }
+
+    /// Memory for the capacity with the elements; nil if the system has none.
+    private func reallocated(from before: Int) -> UnsafeMutableRawPointer? {
+        if bytes < Self.mappedFrom { return unsafe realloc(memory, bytes) }
+        if before >= Self.mappedFrom {
+            let moved = unsafe mapping_grow(memory, UInt(before), UInt(bytes))
+            return unsafe moved == MAP_FAILED ? nil : moved
+        }
+        let mapping = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else { return nil }
+        if let memory = unsafe memory {
+            unsafe mapping.copyMemory(from: memory, byteCount: count * MemoryLayout<Element>.stride)
+            unsafe free(memory)
+        }
+        return unsafe mapping
     }
 }

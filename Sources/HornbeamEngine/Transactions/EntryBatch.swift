@@ -208,6 +208,8 @@ private struct EntryList: ~Copyable {
         guard entries.count > 1 else { return }
         // Filled with the same entries, since each pass fills one list from the other.
         var room = GrowingArray<Entry>()
+        // The memory lives until then.
+        defer { room.removeAll() }
         unsafe room.append(contentsOf: UnsafeBufferPointer(entries))
         var (source, target) = unsafe (entries, room.elements)
         for shift in stride(from: UInt64(0), to: 64, by: 8) {

@@ -5,7 +5,7 @@ extension WriteTransaction {
     /// Writes the leaves that the transaction has made, if there are many and the commit will write pages instead of redo.
     func writeLeavesEarly() throws(EngineError) {
         guard redo.isAbandoned, ledger.unwritten >= unwrittenMax else { return }
-        let leaves = makeEarlyLeaves()
+        let leaves = try makeEarlyLeaves()
         do throws(EngineError) {
             try leaves.write(treesInProgress(), of: ledger, checkpoint: engine.newestCheckpoint)
         } catch {
@@ -47,9 +47,11 @@ extension WriteTransaction {
     func finishChanges() throws(EngineError) {
         try applyDeferred()
         try earlyLeaves?.finishFilled(of: ledger)
+        ledger.filledLeaves = nil
     }
 
-    private func makeEarlyLeaves() -> EarlyLeaves {
+    private func makeEarlyLeaves() throws(EngineError) -> EarlyLeaves {
+        try engine.requireOwnProcess()
         let leaves = earlyLeaves ?? EarlyLeaves(engine.core)
         earlyLeaves = leaves
         return leaves

@@ -227,7 +227,9 @@ final class BatchSession {
         guard index.isUnique else { return try transaction.put(batch, in: index.tree) }
         guard let place = try transaction.putNew(batch, in: index.tree) else { return }
         let (key, value) = batch.entry(at: place)
-        guard let stored = try transaction.index(index.tree).get(key) else { return }
+        guard let stored = try transaction.index(index.tree).get(key) else {
+            throw EngineError(.damaged, "The index \(index.tree) refused an entry, and does not have another one of its key. Run check.")
+        }
         let object = try UniqueKeys.holder(value, index, schema: store.schema)
         throw conflict(index, object, try UniqueKeys.holder(stored, index, schema: store.schema), row: row(of: object))
     }

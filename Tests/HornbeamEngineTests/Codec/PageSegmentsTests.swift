@@ -4,7 +4,7 @@ import Testing
 /// The segments of a page yield the same page. Other bytes are refused, or yield a page of the same size.
 @Suite struct PageSegmentsTests {
     /// Random pages of random parts, most of which a method shortens.
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: 0..<20 as Range<UInt64>)
     func randomPagesRoundTrip(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var encoded = 0
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Mutated, shortened and lengthened pages, and other sizes. `decode` fails the test if memory around the page changes.
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: 0..<20 as Range<UInt64>)
     func hostileBytesAreRefusedOrFillThePage(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<40 {

@@ -3,7 +3,7 @@ import Testing
 
 /// Parts of a page that are read alone have the bytes of the whole page. Other bytes are refused, or change nothing outside the page.
 @Suite struct PartsOfSegmentsTests {
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: 0..<20 as Range<UInt64>)
     func partsAreThoseOfTheWholePage(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var read = 0
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// `decode` fails the test if memory around the page changes.
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: 0..<20 as Range<UInt64>)
     func hostileBytesAreRefusedOrStayInThePage(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         for _ in 0..<40 {

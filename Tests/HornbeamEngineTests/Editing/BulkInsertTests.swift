@@ -42,7 +42,7 @@ import Testing
         return transaction
     }
 
-    @Test("an index has the entries that single puts give it", arguments: [512, 4096, 16_384], 1...4 as ClosedRange<UInt64>)
+    @Test("an index has the entries that single puts give it", arguments: [512, 4096, 16_384], 1...2 as ClosedRange<UInt64>)
     func resemblesSinglePuts(pageSize: Int, seed: UInt64) throws {
         // Indexes that fit in the pool get no insert buffer.
         let store = try TestStore(pageSize: pageSize) { $0.poolBytes = 4000 * pageSize }
@@ -95,7 +95,7 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
-    @Test("a divided leaf has about half of its entries", arguments: 1...4 as ClosedRange<UInt64>)
+    @Test("a divided leaf has about half of its entries", arguments: 1...2 as ClosedRange<UInt64>)
     func dividedLeaves(seed: UInt64) throws {
         let store = try TestStore { $0.poolBytes = 4000 * 1024 }
         let index = try store.write { try $0.createIndex(named: "t") }

@@ -147,7 +147,7 @@ import Testing
 
     // MARK: Two processes
 
-    private static let transactions: UInt64 = 1500
+    private static let transactions: UInt64 = 900
 
     /// Where the child of a process keeps its store.
     static func path(ofChildOf process: pid_t) -> String { "/tmp/hornbeam-readers-\(process)/s.hornbeam" }
@@ -185,7 +185,7 @@ import Testing
         #expect(states > 5)
         let oracle = EngineOracle(transactions: Self.transactions)
         let writer = try Engine.open(path, options: oracle.options)
-        #expect(writer.latest.rawValue == Self.transactions)
+        #expect(try oracle.newest(in: writer.snapshot()) == Self.transactions)
     }
 
     /// Opens and refreshes in turn, and compares each state with the expected one.
@@ -200,7 +200,8 @@ import Testing
             let reader = try Engine.open(path, options: options)
             for _ in 0..<20 {
                 let snapshot = try reader.snapshot()
-                let number = snapshot.transaction.rawValue
+                // The engine's own numbers include upkeep.
+                let number = try oracle.newest(in: snapshot)
                 guard try oracle.digest(snapshot) == oracle.digests[Int(number)] else {
                     throw Finding("the content is not that after transaction \(number)")
                 }

@@ -150,4 +150,35 @@ import Testing
         Glibc.close(input)
         #expect(Fork.end(child) == 0)
     }
+
+    @Test("a child may drop or continue a big transaction, whose leaves a thread of the parent packs")
+    func bigTransactionsInAChild() throws {
+        let engine = try Engine.open("s", fileSystem: MemoryFileSystem(), options: Self.options())
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8)])
+        let row = RowBuffer(layout: layout)
+        func fill(_ keys: Range<UInt64>, _ transaction: WriteTransaction, _ table: TreeID) throws {
+            for key in keys { try transaction.put(row, key: key, in: table) }
+        }
+        var open: WriteTransaction? = try engine.begin()
+        let table = try #require(open).createTable(named: "table", layout: layout)
+        try open?.applyDeferred()
+        open?.redo.abandon()
+        try fill(1..<20_000, #require(open), table)
+        #expect(open?.ledger.filledLeaves != nil)
+        // Changes of leaves that are being packed, and further filled ones.
+        #expect(try Fork.run {
+            guard let open else { return 1 }
+            do { for start in stride(from: 19_999 as UInt64, to: 19_400, by: -7) { try fill(start..<start + 1, open, table) } } catch { return 2 }
+            return Self.isRefused { try fill(20_000..<40_000, open, table) } ? 0 : 3
+        } == 0)
+        #expect(try Fork.run {
+            open = nil
+            return 0
+        } == 0)
+        _ = try open?.commit()
+        #expect(open?.ledger.filledLeaves == nil)
+        #expect(try engine.snapshot().table(table).count == 19_999)
+        #expect(try engine.check().problems == [])
+        try engine.close()
+    }
 }

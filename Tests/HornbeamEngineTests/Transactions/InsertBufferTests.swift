@@ -39,7 +39,7 @@ import Testing
     }
 
     /// Without a threshold, transactions that change many nodes write pages in place of redo, and so change the trees leaf by leaf.
-    @Test(arguments: 1...8 as ClosedRange<UInt64>, [nil, 0])
+    @Test(arguments: 1...4 as ClosedRange<UInt64>, [nil, 0])
     func answersAsASortedArrayDoes(_ seed: UInt64, attachThreshold: Int?) throws {
         try InsertBufferTests(attachThreshold: attachThreshold).answerAsASortedArrayDoes(seed)
     }

@@ -23,7 +23,7 @@ struct FetchPropertyTests {
         }
     }
 
-    @Test("a store that is larger than its pool, whose scans unpack only some columns, returns the same results", arguments: 1 ... 4)
+    @Test("a store that is larger than its pool, whose scans unpack only some columns, returns the same results", arguments: 1 ... 2)
     func storesLargerThanThePoolAgreeWithMemory(_ seed: UInt64) throws {
         var options = Store.Options()
         options.fileSystem = MemoryFileSystem()
