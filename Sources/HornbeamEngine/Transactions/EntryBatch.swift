@@ -208,7 +208,7 @@ private struct EntryList: ~Copyable {
         guard entries.count > 1 else { return }
         // Filled with the same entries, since each pass fills one list from the other.
         var room = GrowingArray<Entry>()
-        // The memory lives until then.
+        // The last use of the memory, which the buffers below point to.
         defer { room.removeAll() }
         unsafe room.append(contentsOf: UnsafeBufferPointer(entries))
         var (source, target) = unsafe (entries, room.elements)

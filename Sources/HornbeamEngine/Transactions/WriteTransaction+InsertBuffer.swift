@@ -60,7 +60,7 @@ extension WriteTransaction {
     /// Puts a batch into an index, except for the entries whose keys its insert buffer has.
     private func putDirectly(_ batch: EntryBatch, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Int? {
         guard let id = editor.insertBuffer else {
-            // The leaves stay in memory, since later batches probably change them again. So a part changes few of them.
+            // The changed leaves stay in memory, since later batches probably change them again. So a part changes few of them.
             return try batch.forEachPart(of: min(entriesTogether, max(ledger.pool.capacity / 8, 1))) { part, entry throws(EngineError) in
                 guard redo.isAbandoned, part.allSatisfy({ isPlain(entry($0)) }) else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
                 try writeLeavesEarly()
