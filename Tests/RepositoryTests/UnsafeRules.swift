@@ -25,6 +25,7 @@ import Testing
         "HornbeamStore/Batch/BatchSession": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Batch/BatchWriter": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Batch/BatchWriter+Cells": "bulk inserts do not count references to their row",
+        "HornbeamStore/Batch/IndexEntries": "bulk inserts skip the check of exclusive access",
         "HornbeamStore/Fetch/Answer/DirectDictionaries": "fetches of few rows skip the check of exclusive access",
         "HornbeamStore/Fetch/Answer/DirectFetch": "fetches of few rows skip the check of exclusive access",
         "HornbeamStore/Rows/CellReader": "a cell is read without counting references to its table",

@@ -125,6 +125,13 @@ import Glibc
     private func isVariable(_ column: Int) -> Bool { unsafe slots[column].kind == .bytes && !slots[column].isNull }
     func bytes(_ column: Int) -> Bytes { unsafe Bytes(heap + cell(column).start, cell(column).length) }
     func fixedBytes(_ column: Int) -> Bytes { unsafe Bytes(fixed + 16 * column, 16) }
+    /// Calls `body` with the bytes of a cell that is not null; with one byte for a bit.
+    package func withCell<R>(_ column: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        let kind = kind(column)
+        assert(!isNull(column) && !cell(column).isBlob, "The cell has a value in memory.")
+        return unsafe body(kind == .bytes ? bytes(column).buffer : UnsafeRawBufferPointer(start: fixed + 16 * column, count: max(kind.width, 1)))
+    }
+
     func bit(_ column: Int) -> Bool { unsafe fixed.load(fromByteOffset: 16 * column, as: UInt8.self) != 0 }
 
     /// The length of all variable cells in a leaf's heap.

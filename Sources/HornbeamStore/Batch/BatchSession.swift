@@ -28,10 +28,9 @@ final class BatchSession {
     // Unchecked for the reason given in `BatchWriter`.
     @safe @exclusivity(unchecked) private var change = StoreChange()
     /// Entries of each index that wait to be written.
-    private let entries: [EntryBatch]
+    private let entries: [IndexEntries]
     /// Entries of the members index of each mirror that wait to be written.
     @safe @exclusivity(unchecked) private var memberEntries: [EntryBatch]
-    @safe @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// The owner to which each mirror added its last member. Members of one owner often follow each other.
     private var lastOwners: [ObjectReference?]
@@ -57,7 +56,7 @@ final class BatchSession {
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         publishesChanges = !store.publisher.isIdle || store.keepsHistory || store.isQuerying
         hasDerivations = !store.schema.derivations.isEmpty
-        entries = table.indexes.map { _ in EntryBatch() }
+        entries = table.indexes.map { IndexEntries($0, of: table, store.schema) }
         runBytesMax = min(max(store.engine.options.poolBytes / 8 / max(table.indexes.count, 1), 1 << 20), 1 << 30)
         memberEntries = table.mirrors.map { _ in EntryBatch() }
         lastOwners = table.mirrors.map { _ in nil }
@@ -94,61 +93,38 @@ final class BatchSession {
 
     // MARK: Entries
 
-    func addEntries(of object: ObjectReference, cells: [KeyCell]) throws {
-        for (slot, index) in table.indexes.enumerated() {
-            fill(index, cells)
-            if key.isExcluded || (index.isUnique && key.hasNull) { continue }
-            if key.isTruncated || (index.isUnique && writesUniqueKeysImmediately) {
-                try putImmediately(index, object)
-                continue
+    /// Adds the entries of the current row to the indexes.
+    func addEntries(of object: ObjectReference) throws {
+        for entries in entries {
+            entries.makeKey(row)
+            if entries.excludesRow { continue }
+            if entries.key.isTruncated || (entries.index.isUnique && writesUniqueKeysImmediately) {
+                try putImmediately(entries, object)
+            } else {
+                try entries.collect(object)
             }
-            if !index.isUnique { key.append(objectKey: object.key) }
-            try collect(object, for: index, in: slot)
         }
         rowsSinceCheck += 1
         guard rowsSinceCheck == Self.rowsBetweenChecks else { return }
         rowsSinceCheck = 0
-        if entries.contains(where: { $0.memory >= runBytesMax }) || memberEntries.contains(where: { $0.memory >= runBytesMax }) { try writeEntries() }
-    }
-
-    /// Adds the entry with the current key.
-    private func collect(_ object: ObjectReference, for index: ValueIndex, in slot: Int) throws(EngineError) {
-        unsafe try key.bytes.withRawBytes { (key) throws(EngineError) in
-            guard index.isUnique else {
-                let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
-                return unsafe value.withUnsafeBytes { unsafe entries[slot].append(key, $0) }
-            }
-            unsafe try UniqueKeys.withValue(index, object, schema: store.schema) { (value) throws(EngineError) in
-                unsafe entries[slot].append(key, value)
-            }
-        }
-    }
-
-    private func fill(_ index: ValueIndex, _ cells: [KeyCell]) {
-        guard index.isPlain else {
-            let pairs = index.properties.map { ($0.name, cells[$0.index].value(of: table.column($0).type)) }
-            return key.fill(index, values: Dictionary(uniqueKeysWithValues: pairs))
-        }
-        key.reset()
-        for element in index.elements { key.append(cells[element.property.index], element) }
-        key.finishComponents()
+        if entries.contains(where: { $0.batch.memory >= runBytesMax }) || memberEntries.contains(where: { $0.memory >= runBytesMax }) { try writeEntries() }
     }
 
     /// Writes an entry immediately instead of collecting it: for truncated keys, which are rare, and for unique keys that later rows look up.
-    private func putImmediately(_ index: ValueIndex, _ object: ObjectReference) throws {
-        if key.isTruncated, try transaction.value(index.truncatedKeysName) == nil {
+    private func putImmediately(_ entries: IndexEntries, _ object: ObjectReference) throws {
+        let index = entries.index
+        if entries.key.isTruncated, try transaction.value(index.truncatedKeysName) == nil {
             try transaction.setValue(index.truncatedKeysName, [1])
         }
         if index.isUnique {
-            if let holder = try UniqueKeys.claim(index, &key, for: object, in: transaction, schema: store.schema) {
+            if let holder = try UniqueKeys.claim(index, &entries.key, for: object, in: transaction, schema: store.schema) {
                 // A key that is written immediately belongs to the last row.
                 throw conflict(index, object, holder, row: lastRow)
             }
             return
         }
-        key.append(objectKey: object.key)
-        let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
-        try transaction.put(key.bytes, value, in: index.tree)
+        entries.key.append(objectKey: object.key)
+        try transaction.put(entries.key.bytes, entries.value, in: index.tree)
     }
 
     /// - Parameter slot: The index of the mirror in `table.mirrors`.
@@ -169,7 +145,7 @@ final class BatchSession {
 
     /// Writes the collected entries.
     func writeEntries() throws {
-        for (slot, index) in table.indexes.enumerated() { try write(entries[slot], index) }
+        for entries in entries { try write(entries.batch, entries.index) }
         for (slot, mirror) in table.mirrors.enumerated() {
             try transaction.put(memberEntries[slot], in: mirror.link.forward.members)
             memberEntries[slot].removeAll()

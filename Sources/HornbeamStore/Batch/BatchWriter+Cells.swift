@@ -14,7 +14,6 @@ extension BatchWriter {
         case .int16: row.set(column.position, try narrow(value, to: Int16.self, property))
         default: return try set(property, PropertyValue.int(value))
         }
-        setKeyCell(property, value)
     }
 
     private func narrow<T: FixedWidthInteger>(
@@ -30,7 +29,6 @@ extension BatchWriter {
         let column = table.column(property)
         guard column.type == .bool else { return try set(property, PropertyValue.bool(value)) }
         try row().setBit(column.column, value)
-        setKeyCell(property, UInt8(value ? 1 : 0))
     }
 
     /// Sets a string attribute.
@@ -46,7 +44,6 @@ extension BatchWriter {
             return unsafe try set(property, PropertyValue.string(String(decoding: bytes, as: UTF8.self)))
         }
         unsafe try row().setBytes(column.position, bytes)
-        if keyCells[property.index].isNeeded { unsafe keyCells[property.index].set(bytes) }
     }
 
     /// Sets a to-one; nil for none.
@@ -54,12 +51,8 @@ extension BatchWriter {
         let column = table.column(property)
         let row = try row()
         owners[property.index] = target
-        guard let target else {
-            keyCells[property.index].clear()
-            return column.writeNull(to: row)
-        }
+        guard let target else { return column.writeNull(to: row) }
         column.write(target, to: row, schema: store.schema)
-        setKeyCell(property, target.key)
     }
 
     /// Sets an attribute, by its index, to a value of the type of its column. Returns false, and sets nothing, if the value needs a conversion.
@@ -68,9 +61,8 @@ extension BatchWriter {
         if value.isNull { return false }
         if case .double(let number) = value, number == 0, number.sign == .minus { return false }
         if unsafe rowOfSession == nil { _ = try row() }
-        guard let row = rowOfSession, unsafe row._withUnsafeGuaranteedRef({ unsafe table.cells[index].write(value, to: $0) }) else { return false }
-        if keyCells[index].isNeeded { keyCells[index].set(value) }
-        return true
+        guard let row = rowOfSession else { return false }
+        return unsafe row._withUnsafeGuaranteedRef { unsafe table.cells[index].write(value, to: $0) }
     }
 
     /// Sets any attribute, or a to-one by `.objectID`, with the conversions of a save.
@@ -79,9 +71,7 @@ extension BatchWriter {
         if column.type == .reference {
             return try setToOne(property, try target(of: column, value))
         }
-        let value = try column.coerced(value)
         try column.write(value, to: row(), schema: store.schema, origin: store.reader.origins)
-        if keyCells[property.index].isNeeded { keyCells[property.index].set(value) }
     }
 
     private func target(of column: StoredColumn, _ value: PropertyValue) throws -> ObjectReference? {
@@ -91,10 +81,5 @@ extension BatchWriter {
         let object = try column.reference(value, schema: store.schema, origin: store.reader.origins)
         if case .objectID(let id) = value { lastTarget = (property, id, object) }
         return object
-    }
-
-    private func setKeyCell<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
-        guard keyCells[property.index].isNeeded else { return }
-        unsafe withUnsafeBytes(of: value) { unsafe keyCells[property.index].set($0) }
     }
 }

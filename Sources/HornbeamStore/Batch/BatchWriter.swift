@@ -51,10 +51,7 @@ package import HornbeamModel
     let store: Store
     let table: EntityTable
     let options: Options
-    /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
-    ///
-    /// Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
-    @safe @exclusivity(unchecked) var keyCells: [KeyCell]
+    // Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
     @safe @exclusivity(unchecked) private(set) var session: BatchSession? {
         didSet { unsafe rowOfSession = session.map { unsafe Unmanaged.passUnretained($0.row) } }
     }
@@ -84,11 +81,6 @@ package import HornbeamModel
         table = store.schema.table(entity)
         required = table.columns.compactMap { $0 }.filter { !$0.property.isOptional && !$0.property.isDerived }.map(\.column)
         mirrors = table.mirrors.map(\.column.property.index)
-        keyCells = table.columns.map { column in
-            KeyCell(isNeeded: column.map { column in
-                store.schema.table(entity).indexes.contains { $0.properties.contains(column.property) }
-            } ?? false)
-        }
         owners = Array(repeating: nil, count: table.columns.count)
     }
 
@@ -125,7 +117,7 @@ package import HornbeamModel
     }
 
     private func appendRow() throws -> UInt64 {
-        _ = try row()
+        if session == nil { _ = try row() }
         guard let session else { preconditionFailure("A batch that has a row has a session.") }
         return try appendRow(session).key
     }
@@ -140,7 +132,7 @@ package import HornbeamModel
         row.set(EntityTable.versionColumn, UInt32(1))
         try session.transaction.put(row, key: key, in: table.tree)
         let object = ObjectReference(entityIndex: table.index, key: key)
-        try session.addEntries(of: object, cells: keyCells)
+        try session.addEntries(of: object)
         for slot in mirrors.indices {
             if let owner = owners[mirrors[slot]] { try session.addMember(object, owner, ofMirror: slot) }
         }
@@ -178,7 +170,6 @@ package import HornbeamModel
 
     private func startRow(_ session: BatchSession) {
         session.row.reset()
-        for index in keyCells.indices where keyCells[index].isNeeded { keyCells[index].clear() }
         for property in mirrors { owners[property] = nil }
     }
 

@@ -11,11 +11,18 @@ final class ValueIndex: Sendable {
     struct Element: Sendable {
         /// The property of the value; for an expression, the first property that it reads, by name.
         let property: PropertyDescription
-        /// The type of the keys.
-        let type: CellType
-        var isAscending: Bool
-        let collation: KeyCollation
+        var form: KeyForm
         var source = Source.cell
+
+        init(property: PropertyDescription, type: CellType, isAscending: Bool, collation: KeyCollation, source: Source = .cell) {
+            self.property = property
+            form = KeyForm(type: type, isAscending: isAscending, collation: collation)
+            self.source = source
+        }
+
+        var type: CellType { form.type }
+        var isAscending: Bool { form.isAscending }
+        var collation: KeyCollation { form.collation }
 
         /// The source of a key's value.
         enum Source: Sendable, Hashable {

@@ -21,9 +21,11 @@ struct IndexKey {
 
     // MARK: Components
 
-    mutating func appendNull(_ element: ValueIndex.Element) {
+    mutating func appendNull(_ element: ValueIndex.Element) { appendNull(element.form) }
+
+    mutating func appendNull(_ form: KeyForm) {
         hasNull = true
-        bytes.append(element.isAscending ? KeyBytes.null : ~KeyBytes.null)
+        bytes.append(form.isAscending ? KeyBytes.null : ~KeyBytes.null)
     }
 
     /// Appends a value that was converted to the element's type.
@@ -31,7 +33,7 @@ struct IndexKey {
         if value.isNull { return appendNull(element) }
         let start = begin()
         appendContent(of: value, element)
-        end(element, from: start)
+        end(element.form, from: start)
     }
 
     /// Appends the cell of a row.
@@ -41,7 +43,7 @@ struct IndexKey {
         if row.isNull(column.column) { return appendNull(element) }
         let start = begin()
         try appendContent(of: column, row, element)
-        end(element, from: start)
+        end(element.form, from: start)
     }
 
     /// Appends UTF-8 text with `binary` collation.
@@ -49,7 +51,7 @@ struct IndexKey {
         if bytes.isEmpty { bytes.reserveCapacity(utf8.count + 3) }
         let start = begin()
         unsafe KeyBytes.appendEscaped(utf8, to: &bytes)
-        end(element, from: start)
+        end(element.form, from: start)
     }
 
     /// Appends the common prefix of all texts that begin with `prefix`. The component must be the last one, and ascending.
@@ -64,7 +66,7 @@ struct IndexKey {
         let start = begin()
         append(text: schema.model.entities[Int(reference.entityIndex)].name, .binary)
         KeyBytes.append(reference.key, to: &bytes)
-        end(element, from: start)
+        end(element.form, from: start)
     }
 
     private mutating func begin() -> Int {
@@ -72,8 +74,8 @@ struct IndexKey {
         return bytes.count - 1
     }
 
-    private mutating func end(_ element: ValueIndex.Element, from start: Int) {
-        if !element.isAscending { KeyBytes.complement(&bytes, from: start) }
+    private mutating func end(_ form: KeyForm, from start: Int) {
+        if !form.isAscending { KeyBytes.complement(&bytes, from: start) }
     }
 
     private mutating func appendContent(of value: PropertyValue, _ element: ValueIndex.Element) {
@@ -97,28 +99,26 @@ struct IndexKey {
         }
     }
 
-    /// Appends the raw bytes of a cell that is not null. A number may be wider than the element's type.
-    mutating func append(raw: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
+    /// Appends the raw bytes of a cell that is not null.
+    mutating func append(raw: UnsafeRawBufferPointer, _ form: KeyForm) {
         let start = begin()
-        switch element.type {
-        case .int16: unsafe KeyBytes.appendSigned(Int16(truncatingIfNeeded: raw.integer), to: &bytes)
-        case .int32: unsafe KeyBytes.appendSigned(Int32(truncatingIfNeeded: raw.integer), to: &bytes)
-        case .int64: unsafe KeyBytes.appendSigned(raw.integer, to: &bytes)
+        switch form.type {
+        case .int16: unsafe KeyBytes.appendSigned(raw.loadUnaligned(as: Int16.self), to: &bytes)
+        case .int32: unsafe KeyBytes.appendSigned(raw.loadUnaligned(as: Int32.self), to: &bytes)
+        case .int64: unsafe KeyBytes.appendSigned(raw.loadUnaligned(as: Int64.self), to: &bytes)
         case .double, .date: unsafe KeyBytes.append(raw.loadUnaligned(as: Double.self), to: &bytes)
-        case .float:
-            let isWide = raw.count == 8
-            unsafe KeyBytes.append(isWide ? Float(raw.loadUnaligned(as: Double.self)) : raw.loadUnaligned(as: Float.self), to: &bytes)
+        case .float: unsafe KeyBytes.append(raw.loadUnaligned(as: Float.self), to: &bytes)
         case .bool, .uuid, .decimal: unsafe bytes.append(contentsOf: raw)
         case .reference: unsafe KeyBytes.append(raw.loadUnaligned(as: UInt64.self), to: &bytes)
         case .string, .uri, .data, .objectID:
-            if element.collation == .binary {
+            if form.collation == .binary {
                 unsafe KeyBytes.appendEscaped(raw, to: &bytes)
             } else {
-                unsafe element.collation.folded(raw).withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
+                unsafe form.collation.folded(raw).withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
             }
         case .composite: noKeyOfComposite()
         }
-        end(element, from: start)
+        end(form, from: start)
     }
 
     private mutating func append(text: String, _ collation: KeyCollation) {
@@ -256,16 +256,5 @@ extension ValueIndex {
             }
         }
         return values
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// A little-endian integer of any width.
-    var integer: Int64 {
-        switch count {
-        case 2: unsafe Int64(loadUnaligned(as: Int16.self))
-        case 4: unsafe Int64(loadUnaligned(as: Int32.self))
-        default: unsafe loadUnaligned(as: Int64.self)
-        }
     }
 }

@@ -107,7 +107,7 @@ struct IndexBounds {
         default: return nil
         }
         var ascending = element
-        ascending.isAscending = true
+        ascending.form.isAscending = true
         var key = IndexKey()
         key.append(coerced, ascending)
         return key.bytes.count <= Self.exactMax ? key.bytes : nil
@@ -136,7 +136,7 @@ struct IndexBounds {
 
     private func number(_ value: PropertyValue) -> [UInt8] {
         var ascending = element
-        ascending.isAscending = true
+        ascending.form.isAscending = true
         var key = IndexKey()
         key.append(value, ascending)
         return key.bytes
@@ -207,7 +207,7 @@ struct IndexBounds {
     private func prefixBounds(_ term: Term) -> (Bound, Bound)? {
         guard element.type == .string, case .string(let prefix) = term.value, !prefix.isEmpty else { return nil }
         var ascending = element
-        ascending.isAscending = true
+        ascending.form.isAscending = true
         var key = IndexKey()
         key.append(prefix: prefix, ascending)
         guard key.bytes.count <= Self.exactMax else { return nil }
