@@ -165,7 +165,11 @@ import Synchronization
     /// The epoch of the oldest active reader; `UInt64.max` without readers, 0 if it is not known yet.
     func oldestReader() -> UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        guard reachedAllReaders() else { return 0 }
+        return reachedAllReaders() ? oldestVisibleReader() : 0
+    }
+
+    /// The epoch of the oldest reader that is visible without a barrier: at least that of the oldest reader.
+    func oldestVisibleReader() -> UInt64 {
         var oldest = UInt64.max
         let end = ThreadNumber.end
         for number in 0..<min(end, firstCount) { unsafe updateOldest(cells + number * Epochs.stride, &oldest) }

@@ -20,7 +20,9 @@ extension FramePool {
 
     /// Moves the frames that no reader can see from limbo to the free list.
     func reclaim(_ state: inout State) {
-        guard !state.limbo.isEmpty else { return }
+        // Frames come into limbo in the order of their stamps. A barrier takes much longer than finding a reader that keeps the first of them, often
+        // the caller itself.
+        guard let first = state.limbo.first, first.epoch < epochs.oldestVisibleReader() else { return }
         let oldest = epochs.oldestReader()
         var kept = 0
         for entry in state.limbo {
@@ -60,6 +62,8 @@ extension FramePool {
         }
         unsafe infos[Int(frame)].isEvictable = false
         unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        state.limbo.append((frame, epochs.stamp()))
+        let stamp = epochs.stamp()
+        assert(state.limbo.last.map { $0.epoch < stamp } ?? true, "Frames come into limbo in the order of their stamps.")
+        state.limbo.append((frame, stamp))
     }
 }

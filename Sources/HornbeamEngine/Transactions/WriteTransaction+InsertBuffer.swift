@@ -144,7 +144,7 @@ extension WriteTransaction {
         }
     }
 
-    private static let hashedTogether = 32
+    static let hashedTogether = 32
 
     /// The insert buffer of an index, which is created if there is none.
     private func insertBuffer(of editor: TreeEditor) throws(EngineError) -> TreeEditor {

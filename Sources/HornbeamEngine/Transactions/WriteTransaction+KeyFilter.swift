@@ -66,10 +66,19 @@ extension WriteTransaction {
     }
 
     private func addKeys(of root: PageReference, to filter: KeyFilter) throws(EngineError) {
+        // Each block of the filter is requested some keys ahead, so that the cache misses overlap.
+        var hashes: [UInt64] = []
         unsafe try view(of: root).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
-            filter.insert(KeyFilter.hash(unsafe Bytes(key)))
+            let hash = KeyFilter.hash(unsafe Bytes(key))
+            filter.prefetch(hash)
+            hashes.append(hash)
+            if hashes.count == WriteTransaction.hashedTogether {
+                for hash in hashes { filter.insert(hash) }
+                hashes.removeAll(keepingCapacity: true)
+            }
             return true
         }
+        for hash in hashes { filter.insert(hash) }
     }
 
     /// A view of an index without its buffer.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import HornbeamEngine
@@ -42,6 +43,25 @@ import Testing
         let reader = epochs.enter()
         #expect(epochs.oldestReader() > stamp)
         epochs.leave(reader)
+    }
+
+    @Test("a reader that is visible without a barrier keeps frames without one")
+    func aVisibleReaderNeedsNoBarrier() {
+        final class Count: Sendable { let value = Atomic(0) }
+        let barriers = Count()
+        let epochs = Epochs(hasBarrier: true, putBarrier: {
+            barriers.value.add(1, ordering: .relaxed)
+            return 0
+        })
+        let reader = epochs.enter()
+        let stamp = epochs.stamp()
+        let visible = epochs.oldestVisibleReader()
+        #expect(visible <= stamp)
+        #expect(barriers.value.load(ordering: .relaxed) == 0)
+        #expect(epochs.oldestReader() <= visible)
+        #expect(barriers.value.load(ordering: .relaxed) == 1)
+        epochs.leave(reader)
+        #expect(epochs.oldestVisibleReader() == .max)
     }
 
     @Test("a kernel that refuses a barrier costs a pause, and no reader is overlooked after it")
