@@ -220,9 +220,7 @@ extension Engine {
     /// Waits for running transactions. Without other processes, takes the turn, writes a last checkpoint and removes the log; beside them, hands
     /// the turn over. Throws the failure of a store that has failed.
     func closeShared(_ turn: ProcessTurn) throws(EngineError) {
-        core.pipeline.endThrottling()
-        maintenance.stop()
-        logMaintenance.stop()
+        endUpkeep()
         guard let isHeld = turn.end() else { return }
         // Removed, so that the last process writes a checkpoint even if the follower would refuse the commits of others because of their schema.
         subscription.withLock { $0 = nil }

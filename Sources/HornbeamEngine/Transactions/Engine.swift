@@ -90,11 +90,9 @@ package final class Engine: Sendable {
     deinit {
         // A forked child has neither the threads nor the lock.
         guard forks == ProcessForks.count else { return }
-        maintenance.stop()
-        logMaintenance.stop()
+        endUpkeep()
         // Without a lock the parts may belong to another engine.
         guard let lock = state.withLock({ $0.lock }) else { return }
-        core.pipeline.endThrottling()
         sharing?.turn.abandon()
         lock.release()
     }
@@ -387,9 +385,7 @@ package final class Engine: Sendable {
     package func close() throws(EngineError) {
         try requireOwnProcess()
         if let sharing { return try closeShared(sharing.turn) }
-        core.pipeline.endThrottling()
-        maintenance.stop()
-        logMaintenance.stop()
+        endUpkeep()
         try closeWriter()
     }
 

@@ -16,6 +16,13 @@ extension Engine {
         hasUpkeepThreads.store(true, ordering: .relaxed)
     }
 
+    /// Ends the background threads, and waits for their work. No commit may follow.
+    package func endUpkeep() {
+        core.pipeline.endThrottling()
+        maintenance.stop()
+        logMaintenance.stop()
+    }
+
     /// The durability level of a commit. A lazy commit is synced at once if there is no background thread that syncs it within its delay.
     func effective(_ durability: Durability) -> Durability {
         options.usesBackgroundThread && !hasUpkeepThreads.load(ordering: .relaxed) ? .full : durability

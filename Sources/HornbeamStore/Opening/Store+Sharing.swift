@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HornbeamEngine
 package import HornbeamModel
 internal import HornbeamThreads
 
@@ -47,8 +48,13 @@ package final class StoreLease: Sendable {
 
     /// A coordinator that is released without `close` skips the final checkpoint. The next opening replays the log.
     deinit {
-        if let key, !hasEnded.withLock({ $0 }) { OpenStores.releaseWithoutClosing(key) }
+        guard !hasEnded.withLock({ $0 }) else { return }
+        guard let key else { return StoreLease.endUpkeep(of: store) }
+        OpenStores.releaseWithoutClosing(key)
     }
+
+    /// Called when the last lease is released. A thread at work would keep the store, and its lock, so that the next opening would be refused.
+    fileprivate static func endUpkeep(of store: Store) { store.engine.endUpkeep() }
 }
 
 /// The location and mode of an open store. A store that is open for reading takes no lock, so a store can be open in both modes.
@@ -119,10 +125,14 @@ private enum OpenStores {
     }
 
     static func releaseWithoutClosing(_ key: OpenStoreKey) {
-        entries.withLock { entries in
-            guard case .open(let store, let uses) = entries[key] else { return }
-            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : nil
+        let last: Store? = entries.withLock { entries in
+            guard case .open(let store, let uses) = entries[key] else { return nil }
+            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : .changing
+            return uses > 1 ? nil : store
         }
+        guard let last else { return }
+        StoreLease.endUpkeep(of: last)
+        setOpened(nil, at: key)
     }
 
     static func isOpen(_ key: OpenStoreKey) -> Bool { entries.withLock { $0[key] != nil } }
