@@ -79,11 +79,13 @@ private struct Terminal {
         // Tests that end without `close`, by a trap for example, leave no server.
         let watch = "while kill -0 \(ProcessInfo.processInfo.processIdentifier); do sleep 1; done; '\(Terminal.tmux ?? "")' -S '\(socket)' kill-server"
         let command = "(\(watch)) </dev/null >/dev/null 2>&1 & exec \(command)"
-        // The server inherits the files by which Foundation notices the end of a process, so a wait for this process would not return.
+        // The server inherits the files by which Foundation notices the end of a process, so a wait of `Process` would not return.
         let process = process("new-session", "-d", "-s", "list", "-x", "\(width)", "-y", "\(height)", command)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+        // Swift Testing's thread for exit tests does not sleep as long as there is a zombie.
+        waitpid(process.processIdentifier, nil, 0)
     }
 
     private func process(_ arguments: String...) -> Process {

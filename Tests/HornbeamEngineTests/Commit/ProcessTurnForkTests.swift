@@ -48,9 +48,9 @@ import Testing
         let engine = try Engine.open(path, options: ProcessTurnTests.options { $0.busyTimeout = .milliseconds(50) })
         let busy = #expect(throws: EngineError.self) { try engine.begin() }
         #expect(busy?.code == .busy)
-        #expect(busy?.message == "Process \(child) writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
+        #expect(busy?.message == "Process \(child.id) writes the store and did not hand over the turn in time. Try again, or raise the time limit.")
         close(ended[1])
-        #expect(Fork.end(child) == 0)
+        #expect(child.end() == 0)
         try engine.close()
         for descriptor in [begun[0], ended[0]] { close(descriptor) }
     }
@@ -70,7 +70,7 @@ import Testing
                     return 1
                 } catch { return 2 }
             }
-            #expect(Fork.end(child) == -1)
+            #expect(child.end() == -1)
             let engine = try Engine.open(path, options: ProcessTurnTests.options())
             let transaction = try engine.begin()
             #expect(try ProcessTurnTests.number(transaction) == round)
@@ -98,8 +98,8 @@ import Testing
         }
         let engine = try Engine.open(path, options: ProcessTurnTests.options())
         for _ in 0..<50 { try ProcessTurnTests.increment(engine) }
-        if areKilled { for child in children { kill(child, SIGKILL) } }
-        for child in children { #expect(Fork.end(child) == (areKilled ? -1 : 0)) }
+        if areKilled { for child in children { kill(child.id, SIGKILL) } }
+        for child in children { #expect(child.end() == (areKilled ? -1 : 0)) }
         let transaction = try engine.begin()
         let count = try ProcessTurnTests.number(transaction)
         #expect(areKilled ? count >= 50 : count == 200)
@@ -133,7 +133,7 @@ import Testing
         try ProcessTurnTests.increment(other)
         try ProcessTurnTests.increment(parent)
         close(ends[1])
-        #expect(Fork.end(child) == 0)
+        #expect(child.end() == 0)
         let transaction = try other.begin()
         #expect(try ProcessTurnTests.number(transaction) == 3)
         transaction.abort()

@@ -116,7 +116,7 @@ import Testing
         let again = try Engine.open(path, options: Self.options())
         try again.close()
         Glibc.close(output)
-        #expect(Fork.end(child) == 0)
+        #expect(child.end() == 0)
         Glibc.close(input)
     }
 
@@ -148,7 +148,7 @@ import Testing
         try engine.close()
         Glibc.close(output)
         Glibc.close(input)
-        #expect(Fork.end(child) == 0)
+        #expect(child.end() == 0)
     }
 
     @Test("a child may drop or continue a big transaction, whose leaves a thread of the parent packs")
