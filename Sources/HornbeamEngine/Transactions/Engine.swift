@@ -42,10 +42,7 @@ package final class Engine: Sendable {
     let subscription = Guarded<Subscription?>(nil)
     private let readings = Atomic(0)
     let state: Guarded<State>
-    let maintenance: Maintenance
-    let logMaintenance: Maintenance
-    /// True if both background threads run.
-    let hasUpkeepThreads = Atomic(false)
+    let upkeepThreads: UpkeepThreads
     /// The number of commits with few changes since the opening.
     let littleCommits = Atomic<UInt>(0)
     let cleaner = Cleaner()
@@ -83,16 +80,16 @@ package final class Engine: Sendable {
         self.sharing = sharing
         storeIdentifier = identifier
         state = Guarded(State())
-        maintenance = Maintenance(mayStart: options.mayStartThread)
-        logMaintenance = Maintenance(mayStart: options.mayStartThread)
+        upkeepThreads = UpkeepThreads(mayStart: options.mayStartThread)
     }
 
     deinit {
         // A forked child has neither the threads nor the lock.
         guard forks == ProcessForks.count else { return }
-        endUpkeep()
+        upkeepThreads.stop()
         // Without a lock the parts may belong to another engine.
         guard let lock = state.withLock({ $0.lock }) else { return }
+        core.pipeline.endThrottling()
         sharing?.turn.abandon()
         lock.release()
     }

@@ -1,5 +1,4 @@
-// The background threads of an engine. One writes checkpoints, which may take long. The other one syncs lazy commits and preallocates log
-// segments, which must not wait for a checkpoint.
+// A background thread of an engine, which calls the same work again and again. It keeps no reference to the engine between two calls.
 
 import Glibc
 import HornbeamThreads

@@ -11,21 +11,18 @@ extension Engine {
     /// commit tries again.
     func startUpkeep() {
         assert(!options.isReadOnly, "A store that is only read needs no upkeep.")
-        guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
-        guard maintenance.start(self, { $0.maintainPages() }), logMaintenance.start(self, { $0.maintainLog() }) else { return }
-        hasUpkeepThreads.store(true, ordering: .relaxed)
+        if options.usesBackgroundThread { upkeepThreads.start(self) }
     }
 
-    /// Ends the background threads, and waits for their work. No commit may follow.
+    /// Stops the background threads, and waits for their work. No commit may follow, since nothing would sync it.
     package func endUpkeep() {
         core.pipeline.endThrottling()
-        maintenance.stop()
-        logMaintenance.stop()
+        upkeepThreads.stop()
     }
 
     /// The durability level of a commit. A lazy commit is synced at once if there is no background thread that syncs it within its delay.
     func effective(_ durability: Durability) -> Durability {
-        options.usesBackgroundThread && !hasUpkeepThreads.load(ordering: .relaxed) ? .full : durability
+        options.usesBackgroundThread && !upkeepThreads.wereStarted ? .full : durability
     }
 
     /// Writes a checkpoint of all executed commits.
@@ -74,7 +71,7 @@ extension Engine {
         }
         let bytes = core.pipeline.statistics.logBytes
         state.withLock { $0.lastCheckpointLogBytes = bytes }
-        if !hasUpkeepThreads.load(ordering: .relaxed) { core.reserve.prepare() }
+        if !upkeepThreads.wereStarted { core.reserve.prepare() }
     }
 
     /// Moves all pages to new files, in the order of their keys, and removes the old files.
@@ -131,12 +128,12 @@ extension Engine {
     /// process, and must not wait for it again. `changedBytes`: the bytes of redo of a transaction that is not big, or of its nodes if redo is omitted.
     func afterCommit(isBig: Bool, changedBytes: Int) {
         assert(changedBytes >= 0 && !options.isReadOnly, "A writer counts the bytes that it changes.")
-        let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
+        let hasUpkeepThreads = upkeepThreads.wereStarted
         if !hasUpkeepThreads {
             readFreeBytes()
             maintainVersions()
         } else if let log = state.withLock({ $0.log }), log.needsPreparedSegment {
-            logMaintenance.wake()
+            upkeepThreads.log.wake()
         }
         if hasUpkeepThreads, !isBig, mayPostponeCheckpoint(changedBytes: changedBytes) { return }
         guard needsCheckpoint else { return }
@@ -147,7 +144,7 @@ extension Engine {
         // that fills the pool waits for it too, since the next one would need as much memory again. No commit waits soon after a failed checkpoint.
         let mayWait = state.withLock { $0.checkpointPause == 0 }
         guard mayWait, isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
-            maintenance.wake()
+            upkeepThreads.pages.wake()
             if isLarge, core.space.isLogOverdue(logged: logged) { core.pipeline.waitForCheckpoint() }
             return
         }

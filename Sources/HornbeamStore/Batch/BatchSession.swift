@@ -8,8 +8,6 @@ final class BatchSession {
     /// The number of rows after which the memory of the collected entries is compared with its limit.
     private static let rowsBetweenChecks = 64
     @safe @exclusivity(unchecked) private var rowsSinceCheck = 0
-    /// The number of keys that are reserved from the store's sequence at a time.
-    private static let keyBlock = 4_096
 
     let transaction: WriteTransaction
     let row: RowBuffer
@@ -17,15 +15,8 @@ final class BatchSession {
     private let table: EntityTable
     private let publishesChanges: Bool
     private let thread = BatchThread.current
-    /// For each reserved block of keys: its first key, and the number of the request's row that received this key.
-    private var blocks: [(keys: Range<UInt64>, row: Int)] = []
-    /// Keys that a custom store has assigned, in descending order.
-    private var customKeys: [UInt64] = []
-    private let rowsExpected: Int
-    private var lastRow: Int?
-    private var nextKey: UInt64 = 0
-    private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
+    @safe @exclusivity(unchecked) private var keys: BatchKeys
     @safe @exclusivity(unchecked) private var change = StoreChange()
     /// Entries of each index that wait to be written.
     private let entries: [IndexEntries]
@@ -48,7 +39,7 @@ final class BatchSession {
     /// - Parameter rowsExpected: The number of keys to request from a custom store at a time.
     init(_ store: Store, _ table: EntityTable, writesUniqueKeysImmediately: Bool, rowsExpected: Int) throws {
         self.store = store
-        self.rowsExpected = rowsExpected
+        keys = BatchKeys(table, of: store, rowsExpected: rowsExpected)
         self.table = table
         self.writesUniqueKeysImmediately = writesUniqueKeysImmediately
         try store.requireBatches()
@@ -66,25 +57,7 @@ final class BatchSession {
     deinit { store.batchThread.end(thread) }
 
     /// - Parameter row: The number of the row in the request, for errors.
-    func assignKey(row: Int) throws -> UInt64 {
-        lastRow = row
-        if nextKey == endKey {
-            (nextKey, endKey) = try newKeys()
-            blocks.append((nextKey ..< endKey, row))
-        }
-        defer { nextKey += 1 }
-        return nextKey
-    }
-
-    private func newKeys() throws -> (first: UInt64, end: UInt64) {
-        guard store.backing != nil else {
-            let first = try transaction.reserveKeys(Self.keyBlock)
-            return (first, first + UInt64(Self.keyBlock))
-        }
-        if customKeys.isEmpty { customKeys = try store.newKeys(for: Array(repeating: table.entity, count: rowsExpected)).reversed() }
-        let key = customKeys.removeLast()
-        return (key, key + 1)
-    }
+    func assignKey(row: Int) throws -> UInt64 { try keys.assign(row: row, in: transaction) }
 
     func recordInserted(_ object: ObjectReference) {
         if publishesChanges { change.inserted.append(object) }
@@ -119,7 +92,7 @@ final class BatchSession {
         if index.isUnique {
             if let holder = try UniqueKeys.claim(index, &entries.key, for: object, in: transaction, schema: store.schema) {
                 // A key that is written immediately belongs to the last row.
-                throw conflict(index, object, holder, row: lastRow)
+                throw conflict(index, object, holder, row: keys.lastRow)
             }
             return
         }
@@ -240,8 +213,5 @@ final class BatchSession {
     }
 
     /// The number of the request's row for an object that this session inserted; nil for any other object.
-    private func row(of object: ObjectReference) -> Int? {
-        guard let block = blocks.last(where: { $0.keys.contains(object.key) }) else { return nil }
-        return block.row + Int(object.key - block.keys.lowerBound)
-    }
+    private func row(of object: ObjectReference) -> Int? { keys.row(of: object.key) }
 }

@@ -48,13 +48,8 @@ package final class StoreLease: Sendable {
 
     /// A coordinator that is released without `close` skips the final checkpoint. The next opening replays the log.
     deinit {
-        guard !hasEnded.withLock({ $0 }) else { return }
-        guard let key else { return StoreLease.endUpkeep(of: store) }
-        OpenStores.releaseWithoutClosing(key)
+        if let key, !hasEnded.withLock({ $0 }) { OpenStores.releaseWithoutClosing(key) }
     }
-
-    /// Called when the last lease is released. A thread at work would keep the store, and its lock, so that the next opening would be refused.
-    fileprivate static func endUpkeep(of store: Store) { store.engine.endUpkeep() }
 }
 
 /// The location and mode of an open store. A store that is open for reading takes no lock, so a store can be open in both modes.
@@ -74,28 +69,40 @@ private enum OpenStores {
         /// The store is being opened or closed; other threads wait.
         case changing
         case open(Store, uses: Int)
+        /// The last lease was released without closing the store. A thread at work keeps the engine until it is done.
+        case released(ReleasedEngine)
+    }
+
+    private struct ReleasedEngine: Sendable {
+        weak let engine: Engine?
     }
 
     private static let entries = Guarded<[OpenStoreKey: Entry]>([:])
 
     /// Adds a use of an open store and returns it. Returns nil when the store is not open; the caller must then open it and call `setOpened`.
     static func use(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
-        let result: Result<Store?, any Error> = entries.wait { entries -> Result<Store?, any Error>? in
+        let result: Result<(store: Store?, released: Engine?), any Error> = entries.wait { entries in
             switch entries[key] {
             case .changing: return nil
             case nil:
                 entries[key] = .changing
-                return .success(nil)
+                return .success((nil, nil))
+            case .released(let released):
+                entries[key] = .changing
+                return .success((nil, released.engine))
             case .open(let store, let uses):
                 return Result {
                     try check(store)
                     entries[key] = .open(store, uses: uses + 1)
-                    return store
+                    return (store, nil)
                 }
             }
         }
         entries.signal()
-        return try result.get()
+        let (store, released) = try result.get()
+        // As long as a thread keeps the engine, the opening would be refused.
+        released?.endUpkeep()
+        return store
     }
 
     /// Adds a use of an open store and returns it. Returns nil when the store is not open, or is being opened or closed.
@@ -125,17 +132,20 @@ private enum OpenStores {
     }
 
     static func releaseWithoutClosing(_ key: OpenStoreKey) {
-        let last: Store? = entries.withLock { entries in
-            guard case .open(let store, let uses) = entries[key] else { return nil }
-            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : .changing
-            return uses > 1 ? nil : store
+        entries.withLock { entries in
+            guard case .open(let store, let uses) = entries[key] else { return }
+            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : .released(ReleasedEngine(engine: store.engine))
         }
-        guard let last else { return }
-        StoreLease.endUpkeep(of: last)
-        setOpened(nil, at: key)
     }
 
-    static func isOpen(_ key: OpenStoreKey) -> Bool { entries.withLock { $0[key] != nil } }
+    static func isOpen(_ key: OpenStoreKey) -> Bool {
+        entries.withLock { entries in
+            switch entries[key] {
+            case nil, .released: false
+            case .changing, .open: true
+            }
+        }
+    }
 }
 
 extension Store {

@@ -41,6 +41,7 @@ enum Fork {
     static func start(_ body: () -> Int32) throws -> Child {
         let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Call.self)
         let child = fork()
+        try #require(child >= 0)
         if child == 0 { _exit(body()) }
         return Child(child)
     }

@@ -125,7 +125,7 @@ import Testing
         try store.engine.close()
     }
 
-    private func hasUpkeepThreads(_ engine: Engine) -> Bool { engine.hasUpkeepThreads.load(ordering: .relaxed) }
+    private func hasUpkeepThreads(_ engine: Engine) -> Bool { engine.upkeepThreads.wereStarted }
 
     @Test func aLookAtAStoreWritesNothingAndStartsNoThread() throws {
         let faults = FaultInjector(MemoryFileSystem())
@@ -148,8 +148,7 @@ import Testing
         let disk = MemoryFileSystem()
         let crashed = try makeStore(disk)
         try crashed.write { try $0.put([1], [2], in: $0.createIndex(named: "t")) }
-        crashed.engine.maintenance.stop()
-        crashed.engine.logMaintenance.stop()
+        crashed.engine.upkeepThreads.stop()
         let copy = MemoryFileSystem()
         try copy.createDirectory("test.hornbeam")
         for name in try disk.list("test.hornbeam") where name != "lock" { try Self.copy("test.hornbeam/\(name)", from: disk, to: copy) }
@@ -227,7 +226,7 @@ import Testing
         let isOn = Atomic(false)
     }
 
-    private func hasUpkeepThreads(_ store: TestStore) -> Bool { store.engine.hasUpkeepThreads.load(ordering: .relaxed) }
+    private func hasUpkeepThreads(_ store: TestStore) -> Bool { store.engine.upkeepThreads.wereStarted }
 
     @Test("commits, lazy ones too, are durable in time, and checkpoints are made")
     func commitsDoTheUpkeep() throws {
