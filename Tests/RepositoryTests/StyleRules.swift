@@ -74,6 +74,13 @@ import Testing
         #expect(silent == [])
     }
 
+    @Test func theScriptNamesTheSuitesThatEndProcesses() throws {
+        let suites = Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/RepositoryTests/") }.flatMap(\.suitesWithExitTests)
+        let script = try #require(TextFile("Scripts/test"))
+        let named = try #require(script.lines.first { $0.hasPrefix("exits=") })
+        #expect(named == "exits='\\.(\(Set(suites).sorted().joined(separator: "|")))/'")
+    }
+
     @Test func theTopLevelHoldsNothingElse() throws {
         let expected: Set<String> = [
             "Package.swift", "Package.resolved", "Sources", "Tests", "Benchmarks", "Docs", "README.md", "Scripts", ".ci", ".gitignore",
@@ -86,6 +93,13 @@ import Testing
 }
 
 extension TextFile {
+    /// The names of the suites with tests that end processes.
+    fileprivate var suitesWithExitTests: [String] {
+        lines.indices.filter { lines[$0].contains("processExitsWith") }.map { index in
+            lines[..<index].reversed().lazy.compactMap { $0.firstMatch(of: /\bstruct (\w+Tests)\b/).map { String($0.output.1) } }.first ?? path
+        }
+    }
+
     /// A function, an initialiser or the like with a body of several lines.
     struct Function {
         /// The index of the line that declares it.
