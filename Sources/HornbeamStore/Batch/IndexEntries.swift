@@ -10,7 +10,7 @@ final class IndexEntries {
     private let schema: Schema
     /// The columns of the components of a key.
     private let components: [(column: Int, form: KeyForm)]
-    /// The value of an entry of a fetch index.
+    /// The value of an entry of a fetch index: the entity number if several entities share the index, otherwise empty.
     let value: [UInt8]
     // Unchecked for the reason given in `BatchWriter`.
     /// The key of the current row. `IndexKey.isExcluded` if the row has no entry.

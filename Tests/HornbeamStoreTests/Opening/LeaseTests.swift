@@ -13,8 +13,8 @@ struct LeaseTests {
         func lease() throws -> StoreLease { try Store.lease(.directory(folder.path), model: libraryModel, options: Store.Options()) }
         // The commit that creates the store starts its threads.
         try lease().end()
-        let working = DispatchSemaphore(value: 0)
         func work() throws {
+            let working = DispatchSemaphore(value: 0)
             let lease = try lease()
             let engine = lease.store.engine
             // In place of a checkpoint, which takes less time.
@@ -26,5 +26,6 @@ struct LeaseTests {
         }
         for _ in 0..<2 { try work() }
         #expect(!Store.isLeased(.directory(folder.path)))
+        try lease().end()
     }
 }
