@@ -21,6 +21,7 @@ struct EngineOracle {
             case .deleteRows(let keys): for key in keys { rows[key] = nil }
             case .patch(let keys, let value): for key in keys { rows[key]?.long = value }
             case .add(let keys, let step): for key in keys { rows[key]?.long? &+= step }
+            case .texts(let keys, let text): for key in keys { rows[key]?.text = text }
             case .deleteEntries(let keys): entries = entries.filter { !keys.contains(Change.rowKey($0.value)) }
             }
         }
@@ -51,6 +52,8 @@ struct EngineOracle {
         case deleteRows([UInt64])
         case patch([UInt64], Int64)
         case add([UInt64], Int64)
+        /// Sets the text of rows, which may divide their leaf.
+        case texts([UInt64], [UInt8]?)
         /// Deletes the entries whose values begin with one of these row keys.
         case deleteEntries([UInt64])
 
@@ -126,7 +129,7 @@ struct EngineOracle {
         let changes: [Change] = (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)
             let rowKey = UInt64.random(in: 1...80, using: &random)
-            switch Int.random(in: 0..<12, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
             case 0..<3:
                 let length = Int.random(in: 0..<30, using: &random) == 0 ? 700 : Int.random(in: 0..<60, using: &random)
                 return .put(key, value(number, length))
@@ -136,6 +139,9 @@ struct EngineOracle {
             case 8: return .patch([rowKey, rowKey + 1, rowKey + 7], Int64(number))
             case 9: return batch(number, &random)
             case 10: return .add((rowKey...rowKey + 20).filter { $0 % 3 != 0 }, Int64(number))
+            case 11:
+                let text = Bool.random(using: &random) ? value(number, Int.random(in: 8...90, using: &random)) : nil
+                return .texts((rowKey...rowKey + 30).filter { $0 % 4 != 0 }, text)
             default: return .deleteEntries(Set((0..<3).map { _ in
                 Change.rowKey(value(.random(in: 2...number, using: &random), 8))
             }).subtracting([0]).sorted())
@@ -232,6 +238,9 @@ struct EngineOracle {
             case .add(let keys, let step):
                 let rows = try transaction.table(table).selection(of: keys)
                 try transaction.alter(rows, by: [.add(column: 0, step: step)], in: table)
+            case .texts(let keys, let text):
+                let rows = try transaction.table(table).selection(of: keys)
+                try transaction.alter(rows, by: [.set(column: 3, cell: text)], in: table)
             case .deleteEntries(let keys):
                 try transaction.deleteEntries(of: keys, at: .startOfValue, from: index)
             }

@@ -1,6 +1,6 @@
 // Redo records with sets of rows. A set has one bit for each row if the keys are dense.
 //
-//  12 alter     u32 tree | rows | u8 columns | for each u32 column identifier | u8 how (0 null, 1 set, 2 add) | u8 bytes | bytes
+//  12 alter     u32 tree | rows | u8 columns | for each u32 column identifier | u8 how (0 null, 1 set, 2 add) | variable-length number of bytes | bytes
 //  13 delete row set   u32 tree | rows
 //  14 delete entries   u32 tree | u8 place of the row's key (0 end of key, 1 start of value) | rows
 //
@@ -20,7 +20,9 @@ extension Redo {
                 bytes += [2, 8]
                 bytes.appendInteger(UInt64(bitPattern: step))
             case .set(_, let cell):
-                bytes += [cell == nil ? 0 : 1, UInt8(cell?.count ?? 0)] + (cell ?? [])
+                bytes.append(cell == nil ? 0 : 1)
+                bytes.appendVariable(UInt64(cell?.count ?? 0))
+                bytes += cell ?? []
             }
         }
     }
@@ -121,10 +123,10 @@ extension ByteReader {
 
     mutating func columnChange(_ column: Int) throws(EngineError) -> ColumnChange {
         let how = try integer(UInt8.self)
-        let cell = try readBytes(Int(try integer(UInt8.self)))
+        let cell = try readBytes(try bounded(try variable(), 1))
         switch (how, cell.count) {
         case (0, 0): return .set(column: column, cell: nil)
-        case (1, 1...): return .set(column: column, cell: cell.array)
+        case (1, _): return .set(column: column, cell: cell.array)
         case (2, 8): return .add(column: column, step: cell.load(0))
         default: throw EngineError(.damaged, "The log has a column change of kind \(how), which does not exist.")
         }

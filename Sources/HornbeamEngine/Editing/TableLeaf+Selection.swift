@@ -1,39 +1,6 @@
-// Changes columns of selected rows of a leaf in place, and copies rows of a leaf column by column.
+// Copies selected rows of a leaf column by column.
 
 extension TableLeaf {
-    /// Changes a column of the rows whose bits are set.
-    func apply(_ change: ColumnChange, _ bits: ArraySlice<UInt64>) {
-        switch change {
-        case .set(let i, let cell):
-            guard let cell else { return RowSelection.forEachBit(bits) { patch(i, $0, nil) } }
-            cell.withBorrowedBytes { bytes in RowSelection.forEachBit(bits) { patch(i, $0, bytes) } }
-        case .add(let i, let step):
-            switch column(i).width {
-            case 8: add(i, step, bits)
-            case 4: add(i, Int32(truncatingIfNeeded: step), bits)
-            case 2: add(i, Int16(truncatingIfNeeded: step), bits)
-            default: add(i, Int8(truncatingIfNeeded: step), bits)
-            }
-        }
-    }
-
-    private func add<T: FixedWidthInteger & BitwiseCopyable>(_ i: Int, _ step: T, _ bits: ArraySlice<UInt64>) {
-        let cells = cellOffset(column(i), 0)
-        let nulls = bitmapsStart + bitmapBytes * Int(column(i).nullBitmap)
-        let width = MemoryLayout<T>.size
-        var base = 0
-        for word in bits {
-            let chosen = word & ~page.load(nulls + base >> 3, as: UInt64.self)
-            for row in 0..<min(64, count - base) {
-                let offset = cells + (base + row) * width
-                // To the other rows it adds zero, which avoids a branch for each row.
-                let mask = T(truncatingIfNeeded: 0 &- (chosen >> UInt64(row) & 1))
-                page.store(page.load(offset, as: T.self) &+ (step & mask), at: offset)
-            }
-            base += 64
-        }
-    }
-
     /// Appends rows of another leaf of the same layout. The caller has checked that there is room.
     func append(_ slots: [Int32], of source: TableLeaf) {
         let start = count

@@ -195,13 +195,18 @@ extension TreeEditor {
         return unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
     }
 
+    /// The separator of two adjacent leaves of an index.
+    private func separator(_ left: UInt32, _ right: UInt32) -> [UInt8] {
+        let (left, right) = (node(left), node(right))
+        return TreeEditor.separator(left.key(left.count - 1), right.key(0))
+    }
+
     /// Links the second part of a divided leaf, removes an empty one, or merges a sparse one with a neighbour.
     func finish(_ rest: RewriteRemainder, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         guard try rest.key.withBorrowedBytes({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
         if let second = rest.second {
-            let (left, right) = (node(leaf), node(second))
-            addToCounts(right.count)
-            try addSibling(second, separator: TreeEditor.separator(left.key(left.count - 1), right.key(0)), at: path.count)
+            addToCounts(pool.page(second).count)
+            try addSibling(second, separator: isTable ? separator(of: second) : separator(leaf, second), at: path.count)
         } else if rest.isEmpty {
             addToCounts(-leafPage.count)
             removeEmptyLeaf()

@@ -1,19 +1,5 @@
 // Changes and deletes the selected rows of a table, and deletes the index entries of such rows, leaf by leaf.
 
-/// The change of one fixed-width column in all selected rows.
-package enum ColumnChange: Sendable {
-    /// Adds a number to integers of 1, 2, 4 or 8 bytes. Overflow wraps around; null stays null.
-    case add(column: Int, step: Int64)
-    /// Sets the cells of all rows to these bytes; nil for null.
-    case set(column: Int, cell: [UInt8]?)
-
-    package var column: Int {
-        switch self {
-        case .add(let column, _), .set(let column, _): column
-        }
-    }
-}
-
 /// The position of a row's key in the index entries of a tree.
 package enum RowKeyPlace: UInt8, Sendable {
     /// The last eight bytes of the entry's key, big-endian.
@@ -25,34 +11,83 @@ package enum RowKeyPlace: UInt8, Sendable {
 extension TreeEditor {
     // MARK: Tables
 
-    /// Changes columns of the selected rows. Returns the leaves that need `alterRemainder`.
-    func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
+    /// Changes columns of the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
+    func alter(_ rows: RowSelection, _ leaves: Range<Int>, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, of: rows) }) {
-            (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
+        let mayDivide = changes.contains { current.columns[$0.column].kind == .bytes }
+        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: mayDivide) }) {
+            (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n.lowerBound, in: source)
             // Leaves of an older layout are converted one by one afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
-            target.first.copy(source.limit, from: source, at: 0, to: 0)
-            let leaf = TableLeaf(page: target.first, layout: current)
-            for change in changes { leaf.apply(change, bits) }
-            return .replaced(entries: leaf.count)
+            let old = TableLeaf(page: source, layout: current)
+            let changes = CellChanges(changes, of: current.columns, bits)
+            let outcome = try copy(old, with: changes, to: target)
+            if case .unfit = outcome { return .unfit }
+            blobs += old.blobs(replacedBy: changes)
+            return outcome
         }
     }
 
-    /// Changes columns of the selected rows of one leaf that the bulk rewrite did not change.
+    /// Copies a leaf with changes of cells to one or two new leaves.
+    private func copy(_ old: TableLeaf, with changes: CellChanges, to target: (first: Page, second: Page?)) throws(EngineError) -> RewrittenLeaf {
+        let heaps = changes.variable.isEmpty ? [] : try heaps(old, after: changes)
+        if old.hasRoom(for: changes) {
+            target.first.copy(old.page.limit, from: old.page, at: 0, to: 0)
+            TableLeaf(page: target.first, layout: old.layout).apply(changes)
+            return .replaced(entries: old.count)
+        }
+        let (slots, change) = (order(old), LeafChange.cells(changes))
+        if let all = run(old, slots, 0..<slots.count, heaps, change) {
+            buildLeaf(in: target.first, old, slots, all, change)
+            return .replaced(entries: old.count)
+        }
+        let cut = middle(heaps)
+        guard let second = target.second, let left = run(old, slots, 0..<cut, heaps, change),
+            let right = run(old, slots, cut..<slots.count, heaps, change)
+        else { return .unfit }
+        buildLeaf(in: target.first, old, slots, left, change)
+        buildLeaf(in: second, old, slots, right, change)
+        return .divided(entries: cut)
+    }
+
+    /// The bytes that each row needs in the heap after changes of cells. Throws if the cells of a changed row are too long for a leaf.
+    private func heaps(_ leaf: TableLeaf, after changes: CellChanges) throws(EngineError) -> [Int] {
+        let heaps = leaf.heaps(after: changes)
+        let limit = layout.variableBytesMax(pageSize: pool.pageSize)
+        var isTooLong = false
+        RowSelection.forEachBit(changes.bits) { isTooLong = isTooLong || heaps[$0] > limit }
+        guard !isTooLong else {
+            throw EngineError(.tooLarge, "A change of all selected rows of table \(id) makes the variable cells of a row longer than \(limit) bytes.")
+        }
+        return heaps
+    }
+
+    /// Changes columns of the selected rows of a leaf that the bulk rewrite did not change. By now they may be in several leaves.
     func alterRemainder(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
-        for key in rows.keys(of: rows.leaves[rest.changes.lowerBound]) {
-            guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
+        var keys = rows.keys(of: rows.leaves[rest.changes.lowerBound])[...]
+        while let key = keys.first {
+            guard let (leaf, _) = try currentLeaf(for: key) else {
+                keys.removeFirst()
+                continue
+            }
             var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
-            bits[slot >> 6] = 1 << UInt64(slot & 63)
-            for change in changes { leaf.apply(change, bits[...]) }
+            let last = leaf.key(leaf.count - 1)
+            while let key = keys.first, key <= last {
+                let (slot, found) = TableLeaf.find(leaf.page, key)
+                if found { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
+                keys.removeFirst()
+            }
+            let changes = CellChanges(changes, of: layout.columns, bits[...])
+            if !changes.variable.isEmpty { _ = try heaps(leaf, after: changes) }
+            ledger.deadBlobs += leaf.blobs(replacedBy: changes)
+            if leaf.hasRoom(for: changes) { leaf.apply(changes) } else { try rebuild(leaf, order(leaf), .cells(changes)) }
         }
     }
 
-    /// Deletes the selected rows. Returns the leaves to process afterwards.
-    func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in try leaf(n, of: rows) }) {
+    /// Deletes the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
+    func delete(_ rows: RowSelection, _ leaves: Range<Int>) throws(EngineError) -> [RewriteRemainder] {
+        try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n.lowerBound, in: source)
             let leaf = try resolvedLeaf(source)
@@ -64,10 +99,12 @@ extension TreeEditor {
         }
     }
 
-    private func leaf(_ n: Int, of rows: RowSelection) throws(EngineError) -> LeafToRewrite? {
-        guard n < rows.leaves.count else { return nil }
-        let key = rows.leaves[n].firstKey
-        return try descendCopyingInner { $0.childIndex(forHead: key) }.map { LeafToRewrite(link: $0, changes: n..<n + 1) }
+    /// Descends to the parent of the n-th leaf of a range of a selection's leaves; nil after the last.
+    private func leaf(_ n: Int, in leaves: Range<Int>, of rows: RowSelection, mayDivide: Bool = false) throws(EngineError) -> LeafToRewrite? {
+        let place = leaves.lowerBound + n
+        guard place < leaves.upperBound else { return nil }
+        let key = rows.leaves[place].firstKey
+        return try descendCopyingInner { $0.childIndex(forHead: key) }.map { LeafToRewrite(link: $0, changes: place..<place + 1, mayDivide: mayDivide) }
     }
 
     /// The bits of the selection's n-th leaf. Throws if the leaf has changed since the selection.
@@ -83,10 +120,17 @@ extension TreeEditor {
 
     // MARK: Indexes
 
-    /// Deletes the entries of rows from an index. Returns the leaves to process afterwards.
-    func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
-        try rewriteLeaves({ n throws(EngineError) in
-            try (n == 0 ? descendCopyingInner { _ in 0 } : stepCopyingInner()).map { LeafToRewrite(link: $0, changes: n..<n + 1) }
+    /// Deletes the entries of rows from leaves of an index, from the one where the key `start` belongs. Returns the leaves to process afterwards, and the
+    /// key at which to continue; nil at the end.
+    func deleteEntries(
+        of keys: RowKeySet, at place: RowKeyPlace, from start: [UInt8], leavesMax: Int
+    ) throws(EngineError) -> (rest: [RewriteRemainder], end: [UInt8]?) {
+        var end: [UInt8]?
+        let rest = try rewriteLeaves({ n throws(EngineError) in
+            guard n < leavesMax else { return nil }
+            let link = try n == 0 ? descendCopyingInner { node in start.withBorrowedBytes { node.childIndex(for: $0) } } : stepCopyingInner()
+            end = link == nil ? nil : upperBound
+            return link.map { LeafToRewrite(link: $0, changes: n..<n + 1) }
         }) {
             (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let leaf = SlottedNode(source)
@@ -106,6 +150,7 @@ extension TreeEditor {
             for i in kept { copy.append(i, of: leaf) }
             return .replaced(entries: kept.count)
         }
+        return (rest, end)
     }
 }
 

@@ -68,21 +68,22 @@ extension TableLeaf {
             if isNull {
                 page.zero(offset, count: Int(column.width))
             } else if column.kind == ColumnKind.bytes.rawValue {
-                writeVariableCell(row.cell(i), row.bytes(i), at: offset, reusing: room)
+                writeVariableCell(row.bytes(i), isBlob: row.cell(i).isBlob, at: offset, reusing: room)
             } else {
                 writeFixedCell(row, i, Int(column.width), at: offset)
             }
         }
     }
 
+    /// Writes a variable cell. Reuses the bytes of the cell that it replaces if they suffice.
     @inline(__always)
-    private func writeVariableCell(_ cell: RowBuffer.Cell, _ bytes: Bytes, at offset: Int, reusing room: (start: Int, length: Int)) {
-        let reuses = room.length > 0 && cell.length <= room.length
-        let start = reuses ? room.start : page.pushHeap(cell.length)
-        if reuses { page.heapGarbage -= cell.length }
+    func writeVariableCell(_ bytes: Bytes, isBlob: Bool, at offset: Int, reusing room: (start: Int, length: Int)) {
+        let reuses = room.length > 0 && bytes.count <= room.length
+        let start = reuses ? room.start : page.pushHeap(bytes.count)
+        if reuses { page.heapGarbage -= bytes.count }
         page.copy(bytes, to: start)
         page.store(UInt16(start), at: offset)
-        page.store(UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0), at: offset + 2)
+        page.store(UInt16(bytes.count) | (isBlob ? BlobCell.flag : 0), at: offset + 2)
     }
 
     /// The common widths are stored without a call.
@@ -150,26 +151,29 @@ extension TableLeaf {
         }
     }
 
-    private func copyColumn(_ i: Int, from source: TableLeaf, _ there: Int, _ slots: Range<Int>, to start: Int) {
+    func copyColumn(_ i: Int, from source: TableLeaf, _ there: Int, _ slots: Range<Int>, to start: Int) {
         let target = column(i)
         let origin = source.column(there)
         copyBits(Int(target.nullBitmap), from: source, Int(origin.nullBitmap), slots, to: start)
         if target.valueBitmap >= 0 {
             copyBits(Int(target.valueBitmap), from: source, Int(origin.valueBitmap), slots, to: start)
         } else if target.kind == ColumnKind.bytes.rawValue {
-            for (n, slot) in slots.enumerated() where !source.isNull(there, slot) {
-                let cell = source.variableCell(there, slot)
-                let heap = page.pushHeap(cell.length)
-                page.copy(cell.length, from: source.page, at: cell.start, to: heap)
-                let offset = cellOffset(target, start + n)
-                page.store(UInt16(heap), at: offset)
-                page.store(UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0), at: offset + 2)
-            }
+            for (n, slot) in slots.enumerated() where !source.isNull(there, slot) { copyVariableCell(i, from: source, there, slot, to: start + n) }
         } else {
             page.copy(
                 slots.count * Int(target.width), from: source.page, at: source.cellOffset(origin, slots.lowerBound),
                 to: cellOffset(target, start))
         }
+    }
+
+    @inline(__always)
+    func copyVariableCell(_ i: Int, from source: TableLeaf, _ there: Int, _ slot: Int, to target: Int) {
+        let cell = source.variableCell(there, slot)
+        let heap = page.pushHeap(cell.length)
+        page.copy(cell.length, from: source.page, at: cell.start, to: heap)
+        let offset = cellOffset(column(i), target)
+        page.store(UInt16(heap), at: offset)
+        page.store(UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0), at: offset + 2)
     }
 
     private func copyBits(_ bitmap: Int, from source: TableLeaf, _ there: Int, _ slots: Range<Int>, to start: Int) {

@@ -15,6 +15,7 @@ extension Engine {
         try requireOwnProcess()
         let core = core
         let transaction = WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
+        transaction.unwrittenMax = .max
         do {
             try body(transaction)
             try transaction.applyDeferred()

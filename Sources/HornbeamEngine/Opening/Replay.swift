@@ -34,6 +34,7 @@ final class Replay {
         let base = try engine.core.pipeline.takeTurn()
         let transaction = WriteTransaction(engine: engine, base: base, pool: engine.core.pool)
         transaction.redo.abandon()
+        transaction.unwrittenMax = .max
         last = base.number
         self.transaction = transaction
         return transaction

@@ -86,6 +86,18 @@ package struct RowSelection: Sendable {
         }
     }
 
+    /// The bits of a range of rows. The first row of the range gets bit 0.
+    static func bits(_ words: ArraySlice<UInt64>, _ rows: Range<Int>) -> [UInt64] {
+        var bits = (0..<(rows.count + 63) / 64).map { n in
+            let row = rows.lowerBound + 64 * n
+            let (word, shift) = (words.startIndex + row >> 6, UInt64(row & 63))
+            let upper = shift > 0 && word + 1 < words.endIndex ? words[word + 1] << (64 - shift) : 0
+            return words[word] >> shift | upper
+        }
+        if rows.count & 63 != 0 { bits[bits.count - 1] &= 1 << UInt64(rows.count & 63) - 1 }
+        return bits
+    }
+
     /// The bits of those rows of a leaf whose keys are in `keys`, searched from index `next` on. Advances `next` beyond the leaf's last key.
     fileprivate static func bits(of keys: [UInt64], _ next: inout Int, in leaf: LeafView) -> [UInt64] {
         var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)

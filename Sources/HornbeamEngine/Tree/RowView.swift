@@ -123,6 +123,25 @@ import Synchronization
         return unsafe page.bytes(Int(page.load(offset, as: UInt16.self)), Int(word)).buffer
     }
 
+    /// The largest number of bytes that a row of the leaf has in variable columns, besides some columns.
+    package func variableBytesMax(besides columns: [Int]) -> Int {
+        let layout = unsafe layouts._withUnsafeGuaranteedRef { $0.current }
+        let others = layout.variableColumns.filter { !columns.contains($0) }
+        if others.isEmpty { return 0 }
+        let fills = others.reduce(0) { unsafe $0 + (self.columns[$1].isAbsent ? fill($1)?.count ?? 0 : 0) }
+        let stored = others.map { unsafe self.columns[$0] }.filter { !$0.isAbsent }
+        var most = 0
+        for slot in 0..<count {
+            var sum = fills
+            for column in stored {
+                let offset = columnsStart + capacity * Int(column.fixedBefore) + slot * 4
+                sum += Int(page.load(offset + 2, as: UInt16.self) & ~BlobCell.flag)
+            }
+            most = max(most, sum)
+        }
+        return most
+    }
+
     /// The fill value of a column that the leaf lacks.
     @usableFromInline func fill(_ column: Int) -> [UInt8]? {
         unsafe layouts._withUnsafeGuaranteedRef { $0.fills[column] }

@@ -162,6 +162,9 @@
         }
     }
 
+    /// The largest number of bytes that a row of the table can have in variable columns; longer values are stored outside its leaf.
+    package var variableBytesMax: Int { layouts.variableBytesMax(pageSize: root.pool.pageSize) }
+
     /// True if the fixed columns alone take more memory than the pool: then a scan of whole leaves would evict what the next scan reads.
     private var exceedsPool: Bool {
         transaction != TableView.noTransaction && count * layouts.current.fixedPerRow > root.pool.capacity * root.pool.pageSize

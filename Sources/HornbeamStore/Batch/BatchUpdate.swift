@@ -1,6 +1,5 @@
 internal import HornbeamEngine
 package import HornbeamModel
-internal import HornbeamThreads
 
 /// Sets properties of all objects that a request finds, without creating managed objects (BAT-2).
 package struct BatchUpdate: Sendable {
@@ -41,7 +40,8 @@ extension Store {
     }
 }
 
-/// Executes one batch update. Cells of fixed width without an index are set column by column; all others row by row.
+/// Executes one batch update. If all rows get the same change in columns without an index, it is made leaf by leaf. Other cells of fixed width without an
+/// index are set column by column, and all others row by row.
 struct BatchUpdateExecution {
     /// The number of rows that are read and written at a time.
     private static let stride = 16_384
@@ -67,11 +67,7 @@ struct BatchUpdateExecution {
         if needsObjects { outcome.objects = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }.sorted() }
         var together = PendingRows(transaction, base.reader)
         for (table, rows) in found {
-            if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
-                try patch(rows, table)
-            } else {
-                try rewrite(rows.keys, table, &together)
-            }
+            try execute(rows, table, &together)
         }
         if !together.isEmpty { try together.write(&change) }
         // One-to-one relationships also change rows that the request does not find.
@@ -87,9 +83,8 @@ struct BatchUpdateExecution {
         for (index, part) in Dictionary(grouping: objects, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
             let table = base.schema.table(at: index)
             let keys = part.map(\.key).sorted()
-            if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
-                var writers = try columnWriters(table)
-                try patch(keys, table, &writers)
+            if canPatch(table) {
+                try patch(keys, table)
             } else {
                 try rewrite(keys, table, &together)
             }
@@ -97,33 +92,52 @@ struct BatchUpdateExecution {
         if !together.isEmpty { try together.write(&change) }
     }
 
-    // MARK: Columns
-
-    private func columnWriters(_ table: EntityTable) throws -> [ColumnWriter] {
-        try zip(update.assignments, constants).map { try ColumnWriter($0, constant: $1, table, validating: update.validatesValues) }
-    }
-
-    private mutating func patch(_ rows: RowSelection, _ table: EntityTable) throws {
-        var writers = try columnWriters(table)
-        let view = base.view(table)
-        let changes = try EngineError.translated { () throws(EngineError) -> [ColumnChange]? in
-            var changes: [ColumnChange] = []
-            for writer in writers {
-                guard let change = try writer.change(of: rows, in: view) else { return nil }
-                changes.append(change)
-            }
-            guard try view.canIncrementVersions(of: rows) else { return nil }
-            return changes + [.add(column: EntityTable.versionColumn, step: 1)]
-        }
-        if let changes {
+    private mutating func execute(_ rows: RowSelection, _ table: EntityTable, _ together: inout PendingRows) throws {
+        if let changes = try columnChanges(of: rows, table) {
             try transaction.alter(rows, by: changes, in: table.tree)
+        } else if canPatch(table) {
+            try patch(rows.keys, table)
         } else {
-            try patch(rows.keys, table, &writers)
+            return try rewrite(rows.keys, table, &together)
         }
         change.recordUpdate(of: rows, table, PropertyMask(update.assignments.map(\.property.index)))
     }
 
-    private func patch(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {
+    // MARK: Leaves
+
+    /// The changes of columns that are the same for all rows; nil if a cell must be computed for each row, or if other data changes too.
+    private func columnChanges(of rows: RowSelection, _ table: EntityTable) throws -> [ColumnChange]? {
+        guard update.assignments.allSatisfy({ table.isUsedByRowsOnly($0.property) }) else { return nil }
+        let view = base.view(table)
+        var changes: [ColumnChange] = []
+        var lengths: [Int: Int] = [:]
+        for (assignment, constant) in zip(update.assignments, constants) {
+            let change: ColumnChange?
+            if table.canPatch(assignment.property) {
+                let writer = try ColumnWriter(assignment, constant: constant, table, validating: update.validatesValues)
+                change = try EngineError.translated { () throws(EngineError) in try writer.change(of: rows, in: view) }
+            } else {
+                change = try constant.flatMap { try table.column(assignment.property).change(to: $0, validating: update.validatesValues) }
+                if case .set(let column, let cell) = change { lengths[column] = cell?.count ?? 0 }
+            }
+            guard let change else { return nil }
+            changes.append(change)
+        }
+        let isPossible = try EngineError.translated { () throws(EngineError) in
+            if !lengths.isEmpty, try !view.hasRoom(for: lengths, in: rows) { return false }
+            return try view.canIncrementVersions(of: rows)
+        }
+        return isPossible ? changes + [.add(column: EntityTable.versionColumn, step: 1)] : nil
+    }
+
+    // MARK: Columns
+
+    private func canPatch(_ table: EntityTable) -> Bool { update.assignments.allSatisfy { table.canPatch($0.property) } }
+
+    private func patch(_ keys: [UInt64], _ table: EntityTable) throws {
+        var writers = try zip(update.assignments, constants).map {
+            try ColumnWriter($0, constant: $1, table, validating: update.validatesValues)
+        }
         for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
             try patchTogether(Array(keys[start ..< min(start + Self.stride, keys.count)]), table, &writers)
         }
@@ -183,55 +197,30 @@ struct BatchUpdateExecution {
     }
 }
 
-extension TableView {
-    /// True if no selected row has the largest version. Adding one to that version would make it 0, which means that there is no row. Tests all rows
-    /// of the leaves of selected rows, by several threads.
-    fileprivate func canIncrementVersions(of rows: RowSelection) throws(EngineError) -> Bool {
-        let parts = max(1, min(ScanThreads().most, rows.leafCount / Self.leavesPerThreadMin))
-        var results = [Result<Bool, EngineError>](repeating: .success(true), count: parts)
-        unsafe results.withUnsafeMutableBufferPointer { results in
-            let results = unsafe results
-            Cores.share(parts) { part in
-                let leaves = rows.leafCount * part / parts..<rows.leafCount * (part + 1) / parts
-                unsafe results[part] = Result { () throws(EngineError) in try canIncrementVersions(of: rows, leaves) }
-            }
-        }
-        for result in results where try !result.get() { return false }
-        return true
-    }
-
-    /// The smallest number of leaves for a thread of its own.
-    private static let leavesPerThreadMin = 256
-
-    private func canIncrementVersions(of rows: RowSelection, _ leaves: Range<Int>) throws(EngineError) -> Bool {
-        var canIncrement = true
-        try forEachLeaf(of: rows, leaves, prefetching: 1 << UInt64(EntityTable.versionColumn)) { (leaf) throws(EngineError) -> Bool in
-            canIncrement = unsafe leaf.fixedCells(EntityTable.versionColumn).map(Self.haveNoLargest) ?? false
-            return canIncrement
-        }
-        return canIncrement
-    }
-
-    /// True if no version is the largest one. Usually no version has its highest bit set, which takes no comparison.
-    private static func haveNoLargest(_ versions: UnsafeRawBufferPointer) -> Bool {
-        let offsets = Swift.stride(from: 0, to: versions.count, by: MemoryLayout<UInt32>.size)
-        var bits: UInt32 = 0
-        for offset in offsets { bits |= unsafe versions.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
-        return bits >> 31 == 0 || offsets.allSatisfy { unsafe versions.loadUnaligned(fromByteOffset: $0, as: UInt32.self) < .max }
-    }
-}
-
 extension EntityTable {
     /// True when setting a property's cells changes nothing else in the store.
-    fileprivate func canPatch(_ property: PropertyDescription) -> Bool {
-        guard let column = columns[property.index], column.type != .reference, column.type.fixedWidth != nil else {
-            return false
-        }
+    fileprivate func isUsedByRowsOnly(_ property: PropertyDescription) -> Bool {
+        guard let column = columns[property.index], column.type != .reference else { return false }
         return !indexes.contains { $0.properties.contains(property) }
+    }
+
+    /// True when a property's cells can be set with `ColumnWriter`.
+    fileprivate func canPatch(_ property: PropertyDescription) -> Bool {
+        isUsedByRowsOnly(property) && columns[property.index]?.type.fixedWidth != nil
     }
 
     fileprivate func isUnique(_ property: PropertyDescription) -> Bool {
         indexes.contains { $0.isUnique && $0.elements.contains { $0.property == property } }
+    }
+}
+
+extension StoredColumn {
+    /// The change of a variable column that sets a value in all rows; nil for values that are not constants of the column.
+    fileprivate func change(to value: PropertyValue, validating: Bool) throws -> ColumnChange? {
+        let value = try coerced(value)
+        try property.checkInBatch(value, validating: validating)
+        if value.isNull { return .set(column: column, cell: nil) }
+        return value.cellBytes(type).map { .set(column: column, cell: $0) }
     }
 }
 

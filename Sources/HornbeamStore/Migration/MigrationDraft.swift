@@ -12,7 +12,7 @@ struct MigrationDraft {
     let new: ManagedObjectModel
     let mapping: MappingModel
     let snapshot: Snapshot
-    /// The number of leaves that the commit of the new version can still replace, in all tables together.
+    /// The number of leaves that the commit of the new version may still replace, in all tables together.
     var leavesInPlace: Int
     /// The catalogue of the new version.
     var catalogue = Catalogue()
@@ -31,7 +31,7 @@ struct MigrationDraft {
         self.new = new
         self.mapping = mapping
         self.snapshot = snapshot
-        // The leaves changed by a transaction stay in the pool until its commit.
+        // More leaves are rebuilt in steps, which report progress and can be continued after an interruption.
         leavesInPlace = engine.options.poolBytes / engine.options.pageSize / 4
         catalogue.collation = old.catalogue.collation
         catalogue.nextNumber = old.catalogue.nextNumber

@@ -24,7 +24,7 @@ import Testing
                 let rows = try transaction.table(tree).selection(of: keys)
                 #expect(rows.keys == keys)
                 #expect(rows.count == keys.count)
-                try change(rows, keys, &model, tree, transaction, &random)
+                try change(rows, keys, &model, tree, transaction, pageSize, &random)
             }
             try TableModelTests.expectEqual(try transaction.table(tree), model)
             if round % 4 == 3 {
@@ -57,9 +57,9 @@ import Testing
 
     private func change(
         _ rows: RowSelection, _ keys: [UInt64], _ model: inout [UInt64: OracleRow], _ tree: TreeID,
-        _ transaction: WriteTransaction, _ random: inout SplitMix
+        _ transaction: WriteTransaction, _ pageSize: Int, _ random: inout SplitMix
     ) throws {
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<6, using: &random) {
         case 0:
             let step = Int64.random(in: .min ... .max, using: &random)
             try transaction.alter(rows, by: [.add(column: 0, step: step), .add(column: 2, step: 3)], in: tree)
@@ -76,9 +76,59 @@ import Testing
         case 2:
             try transaction.alter(rows, by: [.set(column: 2, cell: [5, 1])], in: tree)
             for key in keys { model[key]?.small = 0x105 }
+        case 3, 4: try setTexts(rows, keys, &model, tree, transaction, pageSize, &random)
         default:
             try transaction.delete(rows, from: tree)
             for key in keys { model[key] = nil }
+        }
+    }
+
+    private func setTexts(
+        _ rows: RowSelection, _ keys: [UInt64], _ model: inout [UInt64: OracleRow], _ tree: TreeID,
+        _ transaction: WriteTransaction, _ pageSize: Int, _ random: inout SplitMix
+    ) throws {
+        // Beside a text of any length, the rows have at most three bytes, or nothing if both columns are set.
+        let room = ResolvedLayout(OracleRow.layout).variableBytesMax(pageSize: pageSize) - 3
+        let lengths = [0, 3, room / 8, room].filter { $0 <= room }
+        let length = Int.random(in: 0..<5, using: &random) == 0 ? nil : lengths.randomElement(using: &random)
+        let text = length.map { [UInt8](repeating: .random(in: 0...9, using: &random), count: $0) }
+        let wide: [UInt8]? = Bool.random(using: &random) ? [7, 7] : nil
+        var changes = [ColumnChange.add(column: 0, step: 1), .set(column: 3, cell: text)]
+        let setsBoth = Bool.random(using: &random)
+        if setsBoth { changes.append(.set(column: 4, cell: wide)) }
+        try transaction.alter(rows, by: changes, in: tree)
+        for key in keys {
+            model[key]?.long? &+= 1
+            model[key]?.text = text
+            if setsBoth { model[key]?.wide = wide }
+        }
+    }
+
+    @Test func textsThatAreTooLongForALeafAreRefused() throws {
+        let store = try TestStore(pageSize: 512)
+        let tree = try store.write { try $0.createTable(named: "t", layout: OracleRow.layout) }
+        let buffer = RowBuffer(layout: OracleRow.layout)
+        buffer.setString(3, "short")
+        try store.write { transaction in for key in 1...9 as ClosedRange<UInt64> { try transaction.put(buffer, key: key, in: tree) } }
+        let room = ResolvedLayout(OracleRow.layout).variableBytesMax(pageSize: 512)
+        try store.engine.snapshot().table(tree).forEachLeaf { leaf throws(EngineError) in
+            #expect(leaf.variableBytesMax(besides: []) == 5 && leaf.variableBytesMax(besides: [3]) == 0)
+            return true
+        }
+        for (changes, fits) in [
+            ([ColumnChange.set(column: 4, cell: [UInt8](repeating: 1, count: room - 5))], true),
+            ([.set(column: 4, cell: [UInt8](repeating: 1, count: room - 4))], false),
+            ([.set(column: 3, cell: nil), .set(column: 4, cell: [UInt8](repeating: 1, count: room))], true),
+            ([.set(column: 3, cell: [1]), .set(column: 3, cell: [2])], false), ([.add(column: 3, step: 1)], false),
+        ] {
+            let transaction = try store.engine.begin()
+            defer { transaction.abort() }
+            let rows = try transaction.table(tree).selection(of: [2, 3])
+            if fits {
+                try transaction.alter(rows, by: changes, in: tree)
+            } else {
+                #expect { try transaction.alter(rows, by: changes, in: tree) } throws: { ($0 as? EngineError)?.code == .tooLarge }
+            }
         }
     }
 
