@@ -19,14 +19,20 @@ struct CellChanges {
     let fixed: [ColumnChange]
     /// The new cells of variable columns; nil for null.
     let variable: [(column: Int, cell: [UInt8]?)]
-    let bits: ArraySlice<UInt64>
+    var bits: ArraySlice<UInt64> = []
 
-    init(_ changes: [ColumnChange], of columns: [Column], _ bits: ArraySlice<UInt64>) {
+    init(_ changes: [ColumnChange], of columns: [Column]) {
         fixed = changes.filter { columns[$0.column].kind != .bytes }
         variable = changes.compactMap { change in
             if case .set(let column, let cell) = change, columns[column].kind == .bytes { (column, cell) } else { nil }
         }
-        self.bits = bits
+    }
+
+    /// The same changes in other rows.
+    func of(_ bits: ArraySlice<UInt64>) -> CellChanges {
+        var changes = self
+        changes.bits = bits
+        return changes
     }
 }
 

@@ -14,14 +14,14 @@ extension TreeEditor {
     /// Changes columns of the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
     func alter(_ rows: RowSelection, _ leaves: Range<Int>, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        let mayDivide = changes.contains { current.columns[$0.column].kind == .bytes }
-        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: mayDivide) }) {
+        let all = CellChanges(changes, of: current.columns)
+        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: !all.variable.isEmpty) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n.lowerBound, in: source)
             // Leaves of an older layout are converted one by one afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
             let old = TableLeaf(page: source, layout: current)
-            let changes = CellChanges(changes, of: current.columns, bits)
+            let changes = all.of(bits)
             let outcome = try copy(old, with: changes, to: target)
             if case .unfit = outcome { return .unfit }
             blobs += old.blobs(replacedBy: changes)
@@ -65,6 +65,7 @@ extension TreeEditor {
 
     /// Changes columns of the selected rows of a leaf that the bulk rewrite did not change. By now they may be in several leaves.
     func alterRemainder(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
+        let all = CellChanges(changes, of: layout.columns)
         var keys = rows.keys(of: rows.leaves[rest.changes.lowerBound])[...]
         while let key = keys.first {
             guard let (leaf, _) = try currentLeaf(for: key) else {
@@ -78,7 +79,7 @@ extension TreeEditor {
                 if found { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
                 keys.removeFirst()
             }
-            let changes = CellChanges(changes, of: layout.columns, bits[...])
+            let changes = all.of(bits[...])
             if !changes.variable.isEmpty { _ = try heaps(leaf, after: changes) }
             ledger.deadBlobs += leaf.blobs(replacedBy: changes)
             if leaf.hasRoom(for: changes) { leaf.apply(changes) } else { try rebuild(leaf, order(leaf), .cells(changes)) }
