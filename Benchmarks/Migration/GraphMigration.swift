@@ -104,13 +104,14 @@ final class GraphMigration: MigrationContestant {
     func requireNumber() throws -> UInt64 { try finish(open(Self.requiring("grade", 77)), "grade == 77") }
     func requireText() throws -> UInt64 { try finish(open(Self.requiring("remark", "none")), "remark == 'none'") }
     func addConstraint() throws -> UInt64 { try finish(open(Self.version { $0.uniquenessConstraints = [["code"]] }), "latitude > 0") }
-    func updateNumber() throws -> UInt64 { try update("grade", 77, "grade == 77") }
-    func updateText() throws -> UInt64 { try update("remark", "none", "remark == 'none'") }
+    func updateNumber() throws -> UInt64 { try update("grade", FetchExpression(format: "77"), "grade == 77") }
+    func updateText() throws -> UInt64 { try update("remark", FetchExpression(format: "'none'"), "remark == 'none'") }
+    func updateTextFromAnother() throws -> UInt64 { try update("remark", FetchExpression(format: "uppercase:(name)"), "remark != nil") }
 
-    private func update(_ name: String, _ value: PropertyValue, _ condition: String) throws -> UInt64 {
+    private func update(_ name: String, _ expression: FetchExpression, _ condition: String) throws -> UInt64 {
         let container = try open(Note.model.get())
         var request = BatchUpdateRequest(entityName: "Note", predicate: try FetchPredicate(format: "%K == nil", name))
-        request.set(name, to: value)
+        request.set(name, to: expression)
         try container.performAndWait { context in _ = try context.execute(request) }
         return try finish(container, condition)
     }

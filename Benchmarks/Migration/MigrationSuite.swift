@@ -16,6 +16,7 @@ struct MigrationSuite {
         Row(id: "G2x", title: "… migration as a multiple of the batch update", unit: "×", goal: .atMost(2)),
         Row(id: "G2t", title: "text required with a default, half of 1 M rows without", unit: "ms", goal: .atMost(1, .sqlite)),
         Row(id: "G2tu", title: "… batch update of the same rows", unit: "ms"),
+        Row(id: "G2te", title: "… batch update of the same rows to texts that are computed from another", unit: "ms"),
         Row(id: "G2tx", title: "… migration as a multiple of the batch update", unit: "×", goal: .atMost(2)),
         Row(id: "G2i", title: "new unique constraint over 1 M rows", unit: "ms", goal: .atMost(1, .sqlite)),
         Row(id: "G2c", title: "cores at work during row G2t", unit: "×"),
@@ -74,6 +75,7 @@ struct MigrationSuite {
         }
         let text = try measure("G2t", cores: "G2c") { try $0.requireText() }
         let textUpdate = try measure("G2tu") { try $0.updateText() }
+        _ = try measure("G2te") { try $0.updateTextFromAnother() }
         let number = try measure("G2") { try $0.requireNumber() }
         let numberUpdate = try measure("G2u") { try $0.updateNumber() }
         _ = try measure("G2i") { try $0.addConstraint() }
@@ -107,5 +109,6 @@ protocol MigrationContestant: AnyObject {
     func updateNumber() throws -> UInt64
     func requireText() throws -> UInt64
     func updateText() throws -> UInt64
+    func updateTextFromAnother() throws -> UInt64
     func addConstraint() throws -> UInt64
 }

@@ -49,6 +49,10 @@ final class SQLiteMigration: MigrationContestant {
 
     func updateNumber() throws -> UInt64 { try change("UPDATE note SET grade = 77 WHERE grade IS NULL", "grade = 77") }
     func updateText() throws -> UInt64 { try change("UPDATE note SET remark = 'none' WHERE remark IS NULL", "remark = 'none'") }
+    func updateTextFromAnother() throws -> UInt64 {
+        try change("UPDATE note SET remark = upper(name) WHERE remark IS NULL", "remark IS NOT NULL")
+    }
+
     func addConstraint() throws -> UInt64 { try change("CREATE UNIQUE INDEX codes ON note (code)", "latitude > 0") }
 
     private func copy(_ columns: String, _ values: String, _ condition: String) throws -> UInt64 {

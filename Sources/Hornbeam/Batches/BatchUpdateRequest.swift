@@ -63,6 +63,11 @@ public struct BatchUpdateRequest: Hashable, Sendable {
     public mutating func set(_ name: String, to value: PropertyValue) {
         propertiesToUpdate[name] = FetchExpression(value)
     }
+
+    /// Sets a property by its name to the value of an expression for each object.
+    public mutating func set(_ name: String, to expression: FetchExpression) {
+        propertiesToUpdate[name] = expression
+    }
 }
 
 extension FetchExpression {

@@ -179,12 +179,16 @@ struct BatchUpdateExecution {
             return
         }
         var pending = PendingRows(transaction, base.reader)
+        var parts: [StoreChange] = []
         for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
             for key in keys[start ..< min(start + Self.stride, keys.count)] {
                 try assign(to: ObjectReference(entityIndex: table.index, key: key), &pending)
             }
-            try pending.write(&change)
+            var part = StoreChange()
+            try pending.write(&part)
+            parts.append(part)
         }
+        change.merge(parts)
     }
 
     private func assign(to object: ObjectReference, _ pending: inout PendingRows) throws {

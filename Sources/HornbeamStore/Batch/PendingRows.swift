@@ -106,17 +106,23 @@ extension UpdateValues {
 
 extension StoreChange {
     /// Adds the changes that another part of the same commit made.
-    mutating func merge(_ other: StoreChange) {
-        inserted += other.inserted
-        if !other.deleted.isEmpty { deleted += other.deleted }
-        preserved.merge(other.preserved) { first, _ in first }
-        if other.updated.isEmpty { return }
-        if updated.isEmpty {
-            updated = other.updated
+    mutating func merge(_ other: StoreChange) { merge([other]) }
+
+    /// Adds the changes that other parts of the same commit made. Sorts once, whatever their number.
+    mutating func merge(_ others: [StoreChange]) {
+        for other in others {
+            inserted += other.inserted
+            if !other.deleted.isEmpty { deleted += other.deleted }
+            preserved.merge(other.preserved) { first, _ in first }
+        }
+        let lists = ([self] + others).map(\.updated).filter { !$0.isEmpty }
+        guard lists.count > 1 else {
+            if updated.isEmpty, let only = lists.first { updated = only }
             return
         }
-        var masks = Dictionary(updated.map { ($0.reference, $0.properties) }, uniquingKeysWith: { a, _ in a })
-        for object in other.updated { masks[object.reference, default: PropertyMask()].formUnion(object.properties) }
+        var masks: [ObjectReference: PropertyMask] = [:]
+        masks.reserveCapacity(lists.reduce(0) { $0 + $1.count })
+        for object in lists.joined() { masks[object.reference, default: PropertyMask()].formUnion(object.properties) }
         updated = masks.sorted { $0.key < $1.key }.map { Updated(reference: $0.key, properties: $0.value) }
     }
 }
