@@ -9,6 +9,9 @@
 // variable-length difference to the preceding key.
 
 extension Redo {
+    /// The largest number of columns that one record changes.
+    static var columnsMax: Int { Int(UInt8.max) }
+
     mutating func alter(_ tree: TreeID, _ rows: RowSelection, _ changes: [ColumnChange], _ columns: [Column]) {
         guard begin(.alter, tree) else { return }
         append(rows)

@@ -29,7 +29,7 @@ struct CellChanges {
     }
 
     /// The same changes in other rows.
-    func of(_ bits: ArraySlice<UInt64>) -> CellChanges {
+    func inRows(_ bits: ArraySlice<UInt64>) -> CellChanges {
         var changes = self
         changes.bits = bits
         return changes
@@ -38,7 +38,7 @@ struct CellChanges {
 
 extension TableLeaf {
     /// The bytes that each row needs in the heap after changes of cells.
-    func heaps(after changes: CellChanges) -> [Int] {
+    func heapBytesOfRows(after changes: CellChanges) -> [Int] {
         var heaps = [Int](repeating: 0, count: count)
         for i in layout.variableColumns {
             // The cells of null have no bytes.

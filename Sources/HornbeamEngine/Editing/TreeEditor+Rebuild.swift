@@ -66,7 +66,7 @@ extension TreeEditor {
     /// Divides rows into runs that each fit in a page: one run, or a full leaf and the appended row, or two halves, or else runs that are as long
     /// as possible. In a run of ascending keys the rows behind the new one are divided from it, so that the next ones can be appended.
     private func runs(_ leaf: TableLeaf, _ slots: [Int32], _ change: LeafChange, isAppend: Bool, isInRun: Bool) -> [LeafRun] {
-        let heaps = heaps(leaf, slots, change)
+        let heaps = heapBytesOfRows(leaf, slots, change)
         func run(_ rows: Range<Int>) -> LeafRun? { self.run(leaf, slots, rows, heaps, change) }
         if let all = run(0..<slots.count) { return [all] }
         var cut = isAppend ? slots.count - 1 : middle(heaps)
@@ -91,8 +91,8 @@ extension TreeEditor {
     }
 
     /// The bytes that each row needs in the heap of a leaf of the current layout.
-    func heaps(_ leaf: TableLeaf, _ slots: [Int32], _ change: LeafChange) -> [Int] {
-        if case .cells(let changes) = change { return leaf.heaps(after: changes) }
+    func heapBytesOfRows(_ leaf: TableLeaf, _ slots: [Int32], _ change: LeafChange) -> [Int] {
+        if case .cells(let changes) = change { return leaf.heapBytesOfRows(after: changes) }
         return slots.map { slot in
             if slot == Self.newRow, case .row(_, let row) = change { return row.variableBytes }
             var sum = leaf.heapBytes(Int(slot)..<Int(slot) + 1)
@@ -198,7 +198,7 @@ extension TreeEditor {
         let first = a.key(0)
         let last = b.key(b.count - 1)
         let width = TableLeaf.keyWidth(first: first, last: last, isConsecutive: last - first == UInt64(count - 1))
-        let heap = heaps(a, order(a), .none).reduce(0, +) + heaps(b, order(b), .none).reduce(0, +)
+        let heap = (heapBytesOfRows(a, order(a), .none) + heapBytesOfRows(b, order(b), .none)).reduce(0, +)
         guard layout.arrayBytes(capacity: count, keyWidth: width) + heap <= pool.pageSize else { return false }
         let target = TableLeaf.create(
             in: ledger.scratch, layout, capacity: capacity(rows: count, heap: heap, keyWidth: width, nil, false),

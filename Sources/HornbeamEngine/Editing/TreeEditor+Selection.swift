@@ -12,16 +12,16 @@ extension TreeEditor {
     // MARK: Tables
 
     /// Changes columns of the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
-    func alter(_ rows: RowSelection, _ leaves: Range<Int>, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
+    func alter(_ rows: RowSelection, _ leaves: Range<Int>, _ changes: CellChanges) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        let all = CellChanges(changes, of: current.columns)
-        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: !all.variable.isEmpty) }) {
+        let mayDivide = !changes.variable.isEmpty
+        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: mayDivide) }) {
             (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n.lowerBound, in: source)
             // Leaves of an older layout are converted one by one afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
             let old = TableLeaf(page: source, layout: current)
-            let changes = all.of(bits)
+            let changes = changes.inRows(bits)
             let outcome = try copy(old, with: changes, to: target)
             if case .unfit = outcome { return .unfit }
             blobs += old.blobs(replacedBy: changes)
@@ -31,7 +31,7 @@ extension TreeEditor {
 
     /// Copies a leaf with changes of cells to one or two new leaves.
     private func copy(_ old: TableLeaf, with changes: CellChanges, to target: (first: Page, second: Page?)) throws(EngineError) -> RewrittenLeaf {
-        let heaps = changes.variable.isEmpty ? [] : try heaps(old, after: changes)
+        let heaps = changes.variable.isEmpty ? [] : try fittingHeapBytes(old, after: changes)
         if old.hasRoom(for: changes) {
             target.first.copy(old.page.limit, from: old.page, at: 0, to: 0)
             TableLeaf(page: target.first, layout: old.layout).apply(changes)
@@ -52,8 +52,8 @@ extension TreeEditor {
     }
 
     /// The bytes that each row needs in the heap after changes of cells. Throws if the cells of a changed row are too long for a leaf.
-    private func heaps(_ leaf: TableLeaf, after changes: CellChanges) throws(EngineError) -> [Int] {
-        let heaps = leaf.heaps(after: changes)
+    private func fittingHeapBytes(_ leaf: TableLeaf, after changes: CellChanges) throws(EngineError) -> [Int] {
+        let heaps = leaf.heapBytesOfRows(after: changes)
         let limit = layout.variableBytesMax(pageSize: pool.pageSize)
         var isTooLong = false
         RowSelection.forEachBit(changes.bits) { isTooLong = isTooLong || heaps[$0] > limit }
@@ -63,28 +63,31 @@ extension TreeEditor {
         return heaps
     }
 
-    /// Changes columns of the selected rows of a leaf that the bulk rewrite did not change. By now they may be in several leaves.
-    func alterRemainder(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
-        let all = CellChanges(changes, of: layout.columns)
-        var keys = rows.keys(of: rows.leaves[rest.changes.lowerBound])[...]
-        while let key = keys.first {
-            guard let (leaf, _) = try currentLeaf(for: key) else {
-                keys.removeFirst()
-                continue
-            }
-            var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
-            let last = leaf.key(leaf.count - 1)
-            while let key = keys.first, key <= last {
-                let (slot, found) = TableLeaf.find(leaf.page, key)
-                if found { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
-                keys.removeFirst()
-            }
-            let changes = all.of(bits[...])
-            if !changes.variable.isEmpty { _ = try heaps(leaf, after: changes) }
-            ledger.deadBlobs += leaf.blobs(replacedBy: changes)
-            if leaf.hasRoom(for: changes) { leaf.apply(changes) } else { try rebuild(leaf, order(leaf), .cells(changes)) }
+    /// Changes columns of the next rows of a leaf that the bulk rewrite did not change, and removes them from their keys, which ascend. By now the rows
+    /// of that leaf may be in several leaves.
+    func alterNext(_ keys: inout ArraySlice<UInt64>, _ changes: CellChanges) throws(EngineError) {
+        guard let (leaf, _) = try currentLeaf(for: keys[keys.startIndex]) else {
+            keys.removeFirst()
+            return
         }
+        // So many that they need few pages.
+        let length = changes.variable.reduce(1) { $0 + ($1.cell?.count ?? 0) }
+        var left = max(1, Self.pagesOfRebuiltLeaf * pool.pageSize / length)
+        var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
+        let last = leaf.key(leaf.count - 1)
+        while left > 0, let key = keys.first, key <= last {
+            let (slot, found) = TableLeaf.find(leaf.page, key)
+            if found { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
+            keys.removeFirst()
+            left -= 1
+        }
+        let changes = changes.inRows(bits[...])
+        if !changes.variable.isEmpty { _ = try fittingHeapBytes(leaf, after: changes) }
+        ledger.deadBlobs += leaf.blobs(replacedBy: changes)
+        if leaf.hasRoom(for: changes) { leaf.apply(changes) } else { try rebuild(leaf, order(leaf), .cells(changes)) }
     }
+
+    private static var pagesOfRebuiltLeaf: Int { 16 }
 
     /// Deletes the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
     func delete(_ rows: RowSelection, _ leaves: Range<Int>) throws(EngineError) -> [RewriteRemainder] {
@@ -130,7 +133,7 @@ extension TreeEditor {
         let rest = try rewriteLeaves({ n throws(EngineError) in
             guard n < leavesMax else { return nil }
             let link = try n == 0 ? descendCopyingInner { node in start.withBorrowedBytes { node.childIndex(for: $0) } } : stepCopyingInner()
-            end = link == nil ? nil : upperBound
+            if n == leavesMax - 1, link != nil { end = upperBound }
             return link.map { LeafToRewrite(link: $0, changes: n..<n + 1) }
         }) {
             (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in

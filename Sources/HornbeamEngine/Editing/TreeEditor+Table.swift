@@ -57,7 +57,7 @@ extension TreeEditor {
         if slots.isEmpty { return .empty }
         guard leaf.layout === layout else { return nil }
         let width = keyWidth(leaf, slots[...], .none)
-        let heap = heaps(leaf, slots, .none).reduce(0, +)
+        let heap = heapBytesOfRows(leaf, slots, .none).reduce(0, +)
         guard layout.arrayBytes(capacity: slots.count, keyWidth: width) + heap <= pool.pageSize else { return nil }
         let target = TableLeaf.create(
             in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, nil, false), keyWidth: width,

@@ -61,12 +61,14 @@ enum NodeCheck {
     static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
         if let fault = keysFault(page, layout) { return fault }
         let leaf = TableLeaf(page: page, layout: layout)
+        var heap = page.heapGarbage
         for column in layout.variableColumns {
             for slot in 0..<page.count {
                 if let fault = leaf.cellFault(column, slot) { return fault }
+                heap += leaf.variableCell(column, slot).length
             }
         }
-        return nil
+        return heap <= page.limit - page.heapStart ? nil : "its cells have more bytes than its heap"
     }
 
     /// The same for the sizes and the keys of the leaf. Reads no cells.

@@ -260,7 +260,8 @@ package final class Engine: Sendable {
             try attach(transaction, version, published)
         } else {
             let (retired, born) = record(transaction)
-            changedBytes = transaction.redo.isOmitted ? born.count * transaction.pageSize : transaction.sharedBytes
+            let needsNodes = transaction.redo.isOmitted || transaction.changesManyLeaves
+            changedBytes = max(needsNodes ? born.count * transaction.pageSize : 0, transaction.sharedBytes)
             let round = try enqueue(
                 CommitPipeline.Commit(
                     version: version, payload: transaction.redo.bytes, frees: isUpkeep || transaction.frees(version),

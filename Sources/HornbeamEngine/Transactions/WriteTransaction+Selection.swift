@@ -3,44 +3,53 @@
 
 extension WriteTransaction {
     /// Changes columns of the selected rows. The table must not have changed since the selection. Throws `tooLarge` if new cells make the variable cells of
-    /// a row too long for a leaf (`TableView.hasRoom`).
+    /// a row too long for a leaf (`LeafView.variableBytesMax`); then the transaction can only be aborted.
     package func alter(_ rows: RowSelection, by changes: [ColumnChange], in table: TreeID) throws(EngineError) {
         let columns = try layout(of: table).columns
         try require(changes, fit: columns, of: table)
         guard !rows.isEmpty else { return }
         let editor = try editor(table)
-        try inParts(of: rows) { leaves throws(EngineError) in
-            var sparse: [RewriteRemainder] = []
-            for rest in try editor.alter(rows, leaves, changes) {
-                // Division changes no other leaf, so the rest of the selection stays valid.
-                if rest.isUnfit {
-                    try mutate { () throws(EngineError) in try editor.alterRemainder(rest, rows, changes) }
-                } else if rest.second != nil {
-                    try mutate { () throws(EngineError) in try editor.finish(rest) { editor.joinLeaves($0, $1) } }
-                } else {
-                    sparse.append(rest)
-                }
-            }
-            return sparse
+        try inParts(of: rows) { part throws(EngineError) in
+            try alter(rows, part, changes, editor)
         } finish: { rest throws(EngineError) in
             try editor.finish(rest) { editor.joinLeaves($0, $1) }
         }
-        assert(!isDeferred && !hasFailed, "A change of many rows is executed before it is recorded.")
         redo.alter(table, rows, changes, columns)
     }
 
+    /// Returns the leaves that have become sparse.
+    private func alter(_ rows: RowSelection, _ part: Range<Int>, _ changes: [ColumnChange], _ editor: TreeEditor) throws(EngineError) -> [RewriteRemainder] {
+        let changes = CellChanges(changes, of: try layout(of: editor.id).columns)
+        let rest = try editor.alter(rows, part, changes)
+        // First, because only linked leaves can be written early. Division changes no other leaf, so the rest of the selection stays valid.
+        for divided in rest where divided.second != nil {
+            try mutate { () throws(EngineError) in try editor.finish(divided) { editor.joinLeaves($0, $1) } }
+        }
+        for unfit in rest where unfit.isUnfit {
+            var keys = rows.keys(of: rows.leaves[unfit.changes.lowerBound])[...]
+            while !keys.isEmpty {
+                try beginPart()
+                try mutate { () throws(EngineError) in try editor.alterNext(&keys, changes) }
+            }
+        }
+        // Other changes make no leaf emptier.
+        return changes.variable.isEmpty ? [] : rest.filter { $0.second == nil && !$0.isUnfit }
+    }
+
     private func require(_ changes: [ColumnChange], fit columns: [Column], of table: TreeID) throws(EngineError) {
+        guard changes.count <= Redo.columnsMax else { throw EngineError(.tooLarge, "A change of \(changes.count) columns at once is too long for the log.") }
         var variable: Set<Int> = []
         for change in changes {
             let column = columns[change.column]
             let fits =
                 switch change {
                 case .add: (1...8).contains(column.kind.width)
-                case .set where column.kind == .bytes: variable.insert(change.column).inserted
-                case .set(_, let cell): cell.map { $0.count == (column.kind == .bit ? 1 : column.kind.width) } ?? true
+                case .set(_, let cell) where column.kind != .bytes: cell.map { $0.count == max(column.kind.width, 1) } ?? true
+                case .set: true
                 }
-            guard fits else {
-                throw EngineError(.tooLarge, "A change of column \(column.id) of table \(table) does not fit its width, or sets it a second time.")
+            guard fits else { throw EngineError(.tooLarge, "A change of column \(column.id) of table \(table) does not fit its cells.") }
+            guard column.kind != .bytes || variable.insert(change.column).inserted else {
+                throw EngineError(.tooLarge, "A change of table \(table) sets column \(column.id) twice.")
             }
         }
     }
@@ -50,8 +59,8 @@ extension WriteTransaction {
         _ = try layout(of: table)
         let editor = try editor(table)
         guard !rows.isEmpty else { return }
-        try inParts(of: rows) { leaves throws(EngineError) in
-            try editor.delete(rows, leaves)
+        try inParts(of: rows) { part throws(EngineError) in
+            try editor.delete(rows, part)
         } finish: { rest throws(EngineError) in
             if rest.isUnfit {
                 _ = try editor.delete(rows.keys(of: rows.leaves[rest.changes.lowerBound]))
@@ -59,36 +68,56 @@ extension WriteTransaction {
                 try editor.finish(rest) { editor.joinLeaves($0, $1) }
             }
         }
-        assert(!isDeferred && !hasFailed, "A change of many rows is executed before it is recorded.")
         redo.deleteRows(table, rows)
     }
 
     // MARK: Memory
 
-    /// Calls `body` with one part of a selection's leaves after the other, and then `finish` with each leaf that it returns, empty leaves first: they still
-    /// have their old content, and no neighbour must be merged with it. Writes leaves of the transaction between.
+    /// Calls `body` with one part of a selection's leaves after the other, and `finish` with each leaf that it returns. Writes leaves of the transaction
+    /// between.
     private func inParts(
         of rows: RowSelection, _ body: (Range<Int>) throws(EngineError) -> [RewriteRemainder], finish: (RewriteRemainder) throws(EngineError) -> Void
     ) throws(EngineError) {
-        var rest: [RewriteRemainder] = []
+        var last: [RewriteRemainder] = []
+        func process(_ rest: [RewriteRemainder]) throws(EngineError) {
+            for rest in rest {
+                try beginPart()
+                try mutate { () throws(EngineError) in try finish(rest) }
+            }
+        }
         for start in stride(from: 0, to: rows.leafCount, by: leavesInPart) {
             try beginPart()
-            try mutateInSteps { () throws(EngineError) in rest += try body(start..<min(start + leavesInPart, rows.leafCount)) }
+            let part = start..<min(start + leavesInPart, rows.leafCount)
+            let rest = try mutateInSteps { () throws(EngineError) in try body(part) }
+            // The last leaf of a part could be merged with the first one of the next part, which is identified by its content.
+            let isLater = { (rest: RewriteRemainder) in !rest.isEmpty && rest.changes.upperBound == part.upperBound }
+            last += rest.filter(isLater)
+            try process(rest.filter { !isLater($0) })
         }
-        for rest in rest.filter(\.isEmpty) + rest.filter({ !$0.isEmpty }) {
-            try beginPart()
-            try mutate { () throws(EngineError) in try finish(rest) }
-        }
+        try process(last)
+        endParts()
     }
 
-    /// Of two new frames for each leaf, all parts together fill less than the half of the pool at which leaves are written.
+    /// A part gets at most two new frames for each leaf: an eighth of the pool.
     private var leavesInPart: Int { max(1, ledger.pool.capacity / 16) }
 
     /// Writes the leaves of the transaction if they fill half of the pool. The commit then writes pages in place of redo.
     private func beginPart() throws(EngineError) {
         try applyDeferred()
-        if ledger.unwritten >= unwrittenMax, ended.isEmpty, !redo.isAbandoned { redo.abandon() }
+        abandonRedoOfFullPool()
         try writeLeavesEarly()
+    }
+
+    private func endParts() {
+        assert(!isDeferred && !hasFailed, "A change of many rows is executed before it is recorded.")
+        changesManyLeaves = true
+        abandonRedoOfFullPool()
+    }
+
+    /// A replay of the redo would need as much memory. On a full disk the leaves have no room, so they stay in memory as long as there is enough.
+    private func abandonRedoOfFullPool() {
+        let isFull = engine.core.room.state.acceptsOnlyFreeing && ledger.unwritten < ledger.pool.maximum / 2
+        if ledger.unwritten >= unwrittenMax, !isFull, ended.isEmpty, !redo.isAbandoned { redo.abandon() }
     }
 
     // MARK: Index entries
@@ -103,6 +132,7 @@ extension WriteTransaction {
         let keys = RowKeySet(rows)
         if let buffer = editor.insertBuffer { try deleteEntries(of: keys, at: place, from: try self.index(editing: buffer)) }
         try deleteEntries(of: keys, at: place, from: editor)
+        endParts()
         redo.deleteEntries(index, place, rows)
     }
 
@@ -135,7 +165,10 @@ extension WriteTransaction {
             }
             changes.append(try reader.columnChange(column))
         }
-        try alter(try self.table(table).selection(of: keys), by: changes, in: table)
+        do throws(EngineError) { try alter(try self.table(table).selection(of: keys), by: changes, in: table) } catch {
+            guard error.code == .tooLarge else { throw error }
+            throw EngineError(.damaged, "The log has an impossible change: \(error.message)")
+        }
     }
 
     func replayDeleteEntries(_ index: TreeID, _ reader: inout ByteReader) throws(EngineError) {

@@ -32,6 +32,8 @@ package final class WriteTransaction {
     @safe @exclusivity(unchecked) var deferred: DeferredChanges
     /// The leaves that are written before the commit; nil before the first (WriteTransaction+EarlyLeaves.swift).
     @safe @exclusivity(unchecked) var earlyLeaves: EarlyLeaves?
+    /// True if the transaction has changed selected rows leaf by leaf: its redo is short, its new nodes may be many.
+    @safe @exclusivity(unchecked) var changesManyLeaves = false
     /// The number of nodes in memory from which leaves are written.
     @safe @exclusivity(unchecked) var unwrittenMax: Int
 

@@ -162,6 +162,8 @@
         }
     }
 
+    package var pageSize: Int { root.pool.pageSize }
+
     /// The largest number of bytes that a row of the table can have in variable columns; longer values are stored outside its leaf.
     package var variableBytesMax: Int { layouts.variableBytesMax(pageSize: root.pool.pageSize) }
 

@@ -45,6 +45,8 @@ extension Store {
 struct BatchUpdateExecution {
     /// The number of rows that are read and written at a time.
     private static let stride = 16_384
+    /// The largest number of columns that are changed leaf by leaf; the engine changes that of the versions too.
+    private static let columnsMax = 200
 
     private let update: BatchUpdate
     private let transaction: WriteTransaction
@@ -107,7 +109,7 @@ struct BatchUpdateExecution {
 
     /// The changes of columns that are the same for all rows; nil if a cell must be computed for each row, or if other data changes too.
     private func columnChanges(of rows: RowSelection, _ table: EntityTable) throws -> [ColumnChange]? {
-        guard update.assignments.allSatisfy({ table.isUsedByRowsOnly($0.property) }) else { return nil }
+        guard update.assignments.count <= Self.columnsMax, update.assignments.allSatisfy({ table.isUsedByRowsOnly($0.property) }) else { return nil }
         let view = base.view(table)
         var changes: [ColumnChange] = []
         var lengths: [Int: Int] = [:]

@@ -4,12 +4,11 @@ internal import HornbeamModel
 /// Finds default values that can be written into the cells of an existing table, at the cost of a batch update.
 extension MigrationDraft {
     /// The columns of a table in which null cells become default values; nil when the rows must be rewritten for another reason, when an index contains
-    /// the cells, when a row could become too long for its leaf, when two columns have variable cells, or when one transaction should not change so many
-    /// leaves.
+    /// the cells, when a row could become too long for its leaf, or when one transaction should not change so many leaves.
     mutating func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
         var fills: [ColumnFill] = []
-        var last: ColumnFill?
         var leaves = 0
+        var lengths: [Int: Int] = [:]
         for column in step.columns {
             guard case .fillNull = column.conversion else { continue }
             guard case .column(let old, _) = column.source, old.number == column.stored.number,
@@ -20,17 +19,17 @@ extension MigrationDraft {
             let selection = try rows.rowsWithoutValue(inColumn: place, leavesMax: leavesInPlace - leaves)
             guard let selection else { return nil }
             leaves += selection.leafCount
-            let fill = ColumnFill(column: place, cell: cell, rows: selection)
-            guard column.stored.type.columnKind == .bytes else {
-                fills.append(fill)
-                continue
+            if column.stored.type.columnKind == .bytes {
+                lengths[place] = cell.count
+                // The cells need further leaves.
+                leaves += selection.leafCount + selection.count * cell.count / rows.pageSize
             }
-            // Longer cells divide leaves, and then selections that were made before are no longer valid.
-            guard last == nil, try rows.hasRoom(for: [place: cell.count], in: selection) else { return nil }
-            last = fill
+            fills.append(ColumnFill(column: place, cell: cell, rows: selection))
         }
-        if let last { fills.append(last) }
-        guard fills.count == step.reasons.count else { return nil }
+        guard fills.count == step.reasons.count, leaves <= leavesInPlace else { return nil }
+        for fill in fills where lengths[fill.column] != nil {
+            guard try rows.hasRoom(for: lengths, in: fill.rows) else { return nil }
+        }
         leavesInPlace -= leaves
         return fills
     }

@@ -124,9 +124,11 @@ struct StoreMigration {
         for step in draft.tables {
             guard let tree = transaction.tree(named: step.stored.tree) else { continue }
             // The bulk leaf rewrite needs the current layout, so the new layout is set afterwards.
-            for fill in step.fills {
+            for (n, fill) in step.fills.enumerated() {
                 try relay.translated { () throws(EngineError) in try relay.report(step.entity.name, 1, 2) }
-                try transaction.alter(fill.rows, by: [.set(column: fill.column, cell: fill.cell)], in: tree)
+                // The fill before may have divided or converted leaves, which a selection identifies by their content.
+                let rows = n == 0 ? fill.rows : try transaction.table(tree).selection(of: fill.rows.keys)
+                try transaction.alter(rows, by: [.set(column: fill.column, cell: fill.cell)], in: tree)
             }
             if step.changesLayout { try transaction.setLayout(step.layout, of: tree) }
         }

@@ -13,11 +13,11 @@ import Testing
 
     enum Change: CaseIterable { case number, shortText, longText, delete }
 
-    private func makeStore() throws -> (store: TestStore, table: TreeID, index: TreeID) {
+    /// - Parameter frames: The largest number of frames. All changed leaves together need more.
+    private func makeStore(frames: Int = 400) throws -> (store: TestStore, table: TreeID, index: TreeID) {
         let store = try TestStore(pageSize: 1024) { options in
             options.poolBytes = 128 << 10
-            // All changed leaves together need more frames.
-            options.frameCeiling = 400
+            options.frameCeiling = frames
             options.attachThreshold = 20_000
             options.pageFileBytes = 64 << 10
         }
@@ -107,6 +107,34 @@ import Testing
                 #expect(number % part != 0)
                 return true
             }
+            #expect(try store.engine.check().problems == [])
+            try store.reopen()
+        }
+    }
+
+    /// Each leaf becomes many leaves.
+    @Test(arguments: [1, 2] as [UInt64]) func longTextsInTinyRowsNeedNoMoreMemoryThanThePool(every part: UInt64) throws {
+        // The inner nodes above 3,000 leaves stay in memory.
+        let (store, _, _) = try makeStore(frames: 1000)
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .bytes)])
+        let table = try store.write { try $0.createTable(named: "tiny", layout: layout) }
+        let row = RowBuffer(layout: layout)
+        try store.write { transaction in for key in 1...Self.count { try transaction.put(row, key: key, in: table) } }
+        let text = [UInt8](repeating: 66, count: ResolvedLayout(layout).variableBytesMax(pageSize: 1024))
+        let keys = (1...Self.count).filter { $0 % part == 0 }
+        try store.write { transaction in
+            try transaction.alter(transaction.table(table).selection(of: keys), by: [.set(column: 0, cell: text)], in: table)
+        }
+        for _ in 0..<2 {
+            var found = 0
+            try store.engine.snapshot().table(table).forEachLeaf { leaf throws(EngineError) in
+                for slot in 0..<leaf.count where !leaf.row(slot).isNull(0) {
+                    #expect(try leaf.row(slot).bytes(0) == text)
+                    found += 1
+                }
+                return true
+            }
+            #expect(found == keys.count)
             #expect(try store.engine.check().problems == [])
             try store.reopen()
         }

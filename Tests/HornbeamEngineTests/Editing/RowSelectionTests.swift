@@ -37,6 +37,7 @@ import Testing
             try TableModelTests.expectEqual(try store.engine.snapshot().table(tree), model)
             let report = try store.engine.check()
             #expect(report.problems == [], "after round \(round)")
+            try expectHeapsAreCounted(store.engine.snapshot().table(tree))
             try expectReplayed(store, tree, model)
         }
     }
@@ -132,6 +133,34 @@ import Testing
         }
     }
 
+    @Test func recordsOfImpossibleChangesAreDamage() throws {
+        let store = try TestStore(pageSize: 512)
+        let tree = try store.write { try $0.createTable(named: "t", layout: OracleRow.layout) }
+        let buffer = RowBuffer(layout: OracleRow.layout)
+        try store.write { transaction in for key in 1...9 as ClosedRange<UInt64> { try transaction.put(buffer, key: key, in: tree) } }
+        for changes in [
+            [ColumnChange.set(column: 0, cell: [])], [.set(column: 0, cell: [1, 2])], [.set(column: 3, cell: [UInt8](repeating: 1, count: 300))],
+            [.set(column: 3, cell: [1]), .set(column: 3, cell: nil)], [.add(column: 3, step: 1)], [.add(column: 1, step: 1)],
+        ] {
+            let transaction = try store.engine.begin()
+            defer { transaction.abort() }
+            var redo = Redo()
+            redo.alter(tree, try transaction.table(tree).selection(of: [2, 3]), changes, OracleRow.layout.columns)
+            #expect { try redo.bytes.withBorrowedBytes { bytes throws(EngineError) in try transaction.replay(bytes) } } throws: {
+                ($0 as? EngineError)?.code == .damaged
+            }
+        }
+    }
+
+    /// The bytes of a leaf's heap are those of its cells and the dead ones.
+    private func expectHeapsAreCounted(_ table: TableView) throws {
+        try table.forEachLeaf { leaf throws(EngineError) in
+            let leaf = TableLeaf(page: leaf.page, layout: ResolvedLayout(OracleRow.layout))
+            #expect(leaf.page.limit - leaf.page.heapStart == leaf.heapBytes(0..<leaf.count) + leaf.page.heapGarbage)
+            return true
+        }
+    }
+
     private func expectReplayed(_ store: TestStore, _ tree: TreeID, _ model: [UInt64: OracleRow]) throws {
         var options = store.options
         options.isReadOnly = true
@@ -140,10 +169,12 @@ import Testing
         #expect(try reader.check().problems == [])
     }
 
-    @Test func rowsOfAnOlderLayoutAreConverted() throws {
+    @Test(arguments: [nil, "", "some", String(repeating: "x", count: 70)])
+    func rowsOfAnOlderLayoutAreConverted(_ longText: String?) throws {
         let store = try TestStore(pageSize: 512)
         let old = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bytes)])
-        let new = ColumnLayout(version: 2, columns: old.columns + [Column(id: ColumnID(3), kind: .fixed4, fill: [7, 0, 0, 0])])
+        let added = [Column(id: ColumnID(3), kind: .fixed4, fill: [7, 0, 0, 0]), Column(id: ColumnID(4), kind: .bytes, fill: Array("fill".utf8))]
+        let new = ColumnLayout(version: 2, columns: old.columns + added)
         let tree = try store.write { transaction in
             let tree = try transaction.createTable(named: "t", layout: old)
             let row = RowBuffer(layout: old)
@@ -159,7 +190,8 @@ import Testing
         try store.write { transaction in
             try transaction.setLayout(new, of: tree)
             let rows = try transaction.table(tree).selection(of: odd)
-            try transaction.alter(rows, by: [.add(column: 2, step: 1), .add(column: 0, step: -1)], in: tree)
+            let text = longText.map { ColumnChange.set(column: 3, cell: Array($0.utf8)) }
+            try transaction.alter(rows, by: [.add(column: 2, step: 1), .add(column: 0, step: -1)] + (text.map { [$0] } ?? []), in: tree)
             try transaction.delete(transaction.table(tree).selection(of: [3, 4, 5]), from: tree)
         }
         try store.reopen()
@@ -172,8 +204,29 @@ import Testing
                 #expect(row.load(0, as: UInt64.self) == row.key - (isOdd ? 1 : 0))
                 #expect(row.load(2, as: UInt32.self) == (isOdd ? 8 : 7))
                 #expect(try row.string(1) == "row \(row.key)")
+                #expect(try row.string(3) == (isOdd ? longText ?? "fill" : "fill"))
             }
             return true
+        }
+        #expect(try store.engine.check().problems == [])
+    }
+
+    /// Sparse leaves are merged only if cells have become shorter. So a selection stays valid while another one of the same version is changed.
+    @Test func changesOfFixedColumnsKeepOtherSelections() throws {
+        let store = try TestStore(pageSize: 512)
+        let tree = try store.write { try $0.createTable(named: "t", layout: OracleRow.layout) }
+        let buffer = RowBuffer(layout: OracleRow.layout)
+        for text in [String(repeating: "x", count: 90), ""] {
+            buffer.set(0, UInt64(1))
+            buffer.setString(3, text)
+            try store.write { transaction in for key in 1...200 as ClosedRange<UInt64> { try transaction.put(buffer, key: key, in: tree) } }
+        }
+        try store.write { transaction in
+            let rows = try transaction.table(tree).selection(of: Array(1...200))
+            #expect(rows.leafCount > 20)
+            try transaction.alter(rows, by: [.add(column: 0, step: 1)], in: tree)
+            try transaction.alter(rows, by: [.add(column: 0, step: 1), .set(column: 3, cell: nil)], in: tree)
+            #expect(try transaction.table(tree).selection(of: Array(1...200)).leafCount < rows.leafCount)
         }
         #expect(try store.engine.check().problems == [])
     }

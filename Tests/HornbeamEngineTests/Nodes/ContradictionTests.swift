@@ -69,6 +69,11 @@ import Testing
         Case(.tableLeaf, "cell", "row 3 has a cell outside the heap") { $0.store(UInt16(0), at: textCell($0, 3)) },
         // An empty value beyond the page.
         Case(.tableLeaf, "empty cell", "row 3 has a cell outside the heap") { $0.store(UInt32(0xFFFF), at: textCell($0, 3)) },
+        Case(.tableLeaf, "shared cells", "its cells have more bytes than its heap") { page in
+            page.store(UInt16(page.heapStart), at: textCell(page, 3))
+            page.store(UInt16(page.limit - page.heapStart), at: textCell(page, 3) + 2)
+        },
+        Case(.tableLeaf, "garbage", "its cells have more bytes than its heap") { $0.heapGarbage = 0xFFFF },
         Case(.tableLeaf, "blob", "row 3 has a broken blob reference") { $0.store(UInt16(0x8001), at: textCell($0, 3) + 2) },
     ]
 

@@ -126,4 +126,20 @@ struct BatchTextTests {
         #expect(hornbeamError { try stack.newContext().execute(request) }?.code == .missingRequiredValue)
         try expect(values, in: stack, "refused updates")
     }
+
+    @Test("BAT-2: hundreds of attributes are set at once", arguments: StoreKind.allCases)
+    func manyAttributes(kind: StoreKind) throws {
+        let names = (0 ..< 300).map { "number\($0)" }
+        let model = try ManagedObjectModel {
+            Entity("Wide") { for name in names { Hornbeam.Attribute(name, .integer16, optional: true) } }
+        }
+        let context = try Stack(kind, model, []).newContext()
+        for _ in 0 ..< 20 { _ = try context.insert(entityNamed: "Wide") }
+        try context.save()
+        var request = BatchUpdateRequest(entityName: "Wide")
+        for name in names { request.set(name, to: try FetchExpression(format: "7")) }
+        #expect(try context.execute(request).count == 20)
+        let wide = try context.fetch(FetchRequest<ManagedObject>(entityName: "Wide"))
+        #expect(try wide.allSatisfy { object in try names.allSatisfy { try object.value(forKey: $0) == .int(7) } })
+    }
 }
