@@ -108,7 +108,7 @@ extension StoreChange {
     /// Adds the changes that another part of the same commit made.
     mutating func merge(_ other: StoreChange) { merge([other]) }
 
-    /// Adds the changes that other parts of the same commit made. Sorts once, whatever their number.
+    /// Adds the changes that other parts of the same commit made. Sorts at most once, whatever their number.
     mutating func merge(_ others: [StoreChange]) {
         for other in others {
             inserted += other.inserted
@@ -120,9 +120,14 @@ extension StoreChange {
             if updated.isEmpty, let only = lists.first { updated = only }
             return
         }
+        let all = lists.flatMap(\.self)
+        guard !zip(all, all.dropFirst()).allSatisfy({ $0.reference < $1.reference }) else {
+            updated = all
+            return
+        }
         var masks: [ObjectReference: PropertyMask] = [:]
-        masks.reserveCapacity(lists.reduce(0) { $0 + $1.count })
-        for object in lists.joined() { masks[object.reference, default: PropertyMask()].formUnion(object.properties) }
+        masks.reserveCapacity(all.count)
+        for object in all { masks[object.reference, default: PropertyMask()].formUnion(object.properties) }
         updated = masks.sorted { $0.key < $1.key }.map { Updated(reference: $0.key, properties: $0.value) }
     }
 }
