@@ -51,8 +51,8 @@ final class EarlyLeaves {
         return try body(writer)
     }
 
-    /// Lets another thread pack leaves that are filled. Appends those that were packed before.
-    func pack(_ leaves: [FilledLeaf], of tree: TreeEditor, checkpoint: UInt64) throws(EngineError) {
+    /// Lets another thread write leaves that are filled. Links those that were written before.
+    func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, checkpoint: UInt64) throws(EngineError) {
         let ledger = tree.ledger
         try finishFilled(of: ledger)
         let filled = ledger.filledLeaves ?? FilledLeaves()
@@ -71,7 +71,7 @@ final class EarlyLeaves {
         return writer
     }
 
-    /// Appends the filled leaves that are being packed.
+    /// Waits for the filled leaves that are being written, and links them.
     func finishFilled(of ledger: NodeLedger) throws(EngineError) {
         guard let filled = ledger.filledLeaves else { return }
         defer { for writer in leafWriters.values { takeWritten(by: writer, ledger) } }

@@ -1,9 +1,9 @@
-// Packs the leaves that a big transaction has filled at the end of a tree, while it fills the next ones.
+// Writes the leaves that a big transaction has filled at the end of a tree, while it fills the next ones.
 //
-// Such leaves rarely change again, and the commit would write them anyway. Another thread packs a set of leaves; when the transaction has filled the
-// next set, it appends the packed ones, which become pages of the cache, as in Checkpoint/EarlyLeaves.swift. A leaf that changes or ends meanwhile stays
-// in memory: the ledger calls `release` before.
-// Invariants: a leaf is once in a set; it does not change between its packing and its release or its append.
+// Such leaves rarely change again, and the commit would write them anyway. Another thread packs and appends a set of leaves; when the transaction has
+// filled the next set, the leaves of the first one become pages of the cache, as in Checkpoint/EarlyLeaves.swift. A leaf that changes or ends meanwhile
+// stays in memory, and its page is dead: the ledger calls `release` before.
+// Invariants: a leaf is once in a set; it does not change between its packing and its release or `finish`.
 
 import HornbeamThreads
 
@@ -14,40 +14,47 @@ struct FilledLeaf {
     let key: [UInt8]
 }
 
-/// Packs filled leaves and appends them, one set at a time. Used by the thread of the transaction.
+/// Writes filled leaves, one set at a time. Used by the thread of the transaction.
 final class FilledLeaves {
     private let team = ThreadTeam(workers: min(Cores.count, 2) - 1)
-    private var set: (tree: TreeEditor, writer: LeafWriter, steps: [PackingStep])?
+    /// A forked child has no thread that writes leaves, and the lock of the appender may be held by the one of its parent.
+    private let forks = ProcessForks.watch()
+    private var set: (tree: TreeEditor, writer: LeafWriter, steps: [WritingStep])?
 
     /// The number of leaves in a set. None of them can be evicted, so it is smaller in a small pool.
     static func leavesTogether(_ pool: FramePool) -> Int { max(2, min(pool.capacity / 8, 16)) }
 
-    /// Lets another thread begin to pack leaves of a tree, in the first places of the writer. No others are being packed.
+    /// Lets another thread begin to write leaves of a tree, in the first places of the writer. No others are being written.
     func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, _ writer: LeafWriter) {
-        assert(set == nil, "Leaves are packed one set at a time.")
+        assert(set == nil, "Leaves are written one set at a time.")
         assert(leaves.count < LeafWriter.places, "The packer has a place for each leaf of a set.")
         // A change of the leaf at the path's end would not reach `release`.
         tree.forgetPath()
         var frames: Set<UInt32> = []
-        let steps = leaves.filter { tree.link(of: $0) != nil && frames.insert($0.frame).inserted }.map(PackingStep.init)
+        let steps = leaves.filter { tree.link(of: $0) != nil && frames.insert($0.frame).inserted }.map(WritingStep.init)
         set = (tree, writer, steps)
         let (id, layouts, pool) = (tree.id, tree.layouts, tree.pool)
         team.begin(steps.count) { n in
             let leaf = pool.page(steps[n].leaf.frame)
-            do throws(EngineError) { steps[n].packed = .success(try writer.pack(leaf, id, layouts, in: n)) } catch { steps[n].packed = .failure(error) }
+            do throws(EngineError) {
+                let packed = try writer.pack(leaf, id, layouts, in: n)
+                steps[n].written = .success((packed, try writer.append(packed, count: leaf.count)))
+            } catch { steps[n].written = .failure(error) }
         }
     }
 
-    /// Appends the leaves that are being packed, and sets their links to their addresses.
+    /// Waits for the leaves that are being written, and sets the links to their addresses.
     func finish() throws(EngineError) {
         guard let (tree, writer, steps) = wait() else { return }
         set = nil
-        for step in steps where !step.isReleased {
-            guard let result = step.packed, let link = tree.link(of: step.leaf) else { continue }
-            let packed = try result.get()
-            let leaf = tree.pool.page(step.leaf.frame)
-            assert(writer.isPacked(packed, leaf, tree), "A leaf changes after its release only.")
-            let page = try writer.append(packed, of: step.leaf.frame, count: leaf.count, tree.pool)
+        for step in steps {
+            guard let (packed, page) = try step.written?.get() else { continue }
+            guard !step.isReleased, let link = tree.link(of: step.leaf) else {
+                writer.setUnused(page, tree.ledger)
+                continue
+            }
+            assert(writer.isPacked(packed, tree.pool.page(step.leaf.frame), tree), "A leaf changes after its release only.")
+            writer.setWritten(page, in: step.leaf.frame, tree.pool)
             tree.setLink(link, to: page, hint: step.leaf.frame)
         }
     }
@@ -65,19 +72,20 @@ final class FilledLeaves {
         set = nil
     }
 
-    /// Waits until no thread packs leaves, and returns the set.
-    private func wait() -> (tree: TreeEditor, writer: LeafWriter, steps: [PackingStep])? {
-        if set != nil { team.finish() }
+    /// Waits until no thread writes leaves, and returns the set; nil if there is none, and in a forked child.
+    private func wait() -> (tree: TreeEditor, writer: LeafWriter, steps: [WritingStep])? {
+        guard set != nil, forks == ProcessForks.count else { return nil }
+        team.finish()
         return set
     }
 }
 
-/// The packing of one leaf. One thread at a time uses it.
-private final class PackingStep {
+/// The writing of one leaf. One thread at a time uses it.
+private final class WritingStep {
     let leaf: FilledLeaf
-    /// Nil until it is packed; also in a forked child, if the thread of its parent was packing it.
-    var packed: Result<PageAppender.EncodedPage, EngineError>?
-    /// True if the packed leaf is not needed.
+    /// The packed leaf and its page; nil until it is appended.
+    var written: Result<(packed: PageAppender.EncodedPage, page: PageReference), EngineError>?
+    /// True if the page is not needed.
     var isReleased = false
 
     init(_ leaf: FilledLeaf) { self.leaf = leaf }

@@ -1,8 +1,8 @@
 // Writes the new leaves of a bulk leaf rewrite (TreeEditor+BulkRewrite.swift) and filled leaves (FilledLeaves.swift), for transactions whose commit writes
 // pages anyway.
 //
-// Threads pack leaves while the editor's thread appends those of the set before. A written leaf is a page of the cache, as in
-// Checkpoint/EarlyLeaves.swift.
+// Threads pack leaves while the editor's thread sets the links to those of the set before. An appended leaf becomes a page of the cache, as in
+// Checkpoint/EarlyLeaves.swift, when the editor's thread says so.
 
 /// Writes leaves of a running transaction.
 final class LeafWriter {
@@ -26,16 +26,25 @@ final class LeafWriter {
         try packer.pack(leaf, tree: tree, layouts, checkpoint: checkpoint, in: place)
     }
 
-    /// Appends a packed leaf, whose frame becomes a page of the cache.
-    func append(_ leaf: PageAppender.EncodedPage, of frame: UInt32, count: Int, _ pool: FramePool) throws(EngineError) -> PageReference {
-        let page = try appender.append(leaf, count: UInt64(count))
+    /// Appends a packed leaf with a number of entries. Any thread.
+    func append(_ leaf: PageAppender.EncodedPage, count: Int) throws(EngineError) -> PageReference {
+        try appender.append(leaf, count: UInt64(count))
+    }
+
+    /// The frame of an appended leaf becomes a page of the cache.
+    func setWritten(_ page: PageReference, in frame: UInt32, _ pool: FramePool) {
         pool.markWritten(frame, address: page.address, stamp: page.stamp, isPinned: false)
         written.pages.append(page)
         written.frames.append(frame)
-        return page
     }
 
-    /// The pages that were written since the last call, and their frames.
+    /// No tree gets a link to an appended leaf.
+    func setUnused(_ page: PageReference, _ ledger: NodeLedger) {
+        written.pages.append(page)
+        ledger.retire(page)
+    }
+
+    /// The pages that were written since the last call, and the frames of those that are linked.
     func takeWritten() -> (pages: [PageReference], frames: [UInt32]) {
         defer { written = ([], []) }
         return written

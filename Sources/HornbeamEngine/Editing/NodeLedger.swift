@@ -23,7 +23,7 @@ import Synchronization
     /// Blobs appended for this transaction.
     @safe @exclusivity(unchecked) var newBlobs: [PageReference] = []
     @safe @exclusivity(unchecked) private var spare: [UInt32] = []
-    /// The leaves that another thread packs; nil before the first, and at the end of the transaction.
+    /// The leaves that another thread writes; nil before the first, and at the end of the transaction.
     @safe @exclusivity(unchecked) var filledLeaves: FilledLeaves?
 
     init(pool: FramePool, birth: UInt64) {
@@ -61,7 +61,7 @@ import Synchronization
     func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
 
     /// Returns a node that the transaction may change: the node itself if the transaction made it, otherwise a copy. Retires a copied node.
-    /// `link` is the reference of the node. If another thread packs the node, waits for it.
+    /// `link` is the reference of the node. If another thread writes the node, waits for it.
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
         if link.isInMemory, isOwn(frame) {
             filledLeaves?.release(frame)

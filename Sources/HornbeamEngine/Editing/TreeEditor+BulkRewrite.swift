@@ -164,7 +164,10 @@ extension TreeEditor {
         case .replaced(let entries):
             assert(entries > 0 && entries == pool.page(step.target.first).count, "A new leaf has the entries that were counted.")
             var link = PageReference(frame: step.target.first, count: UInt64(entries))
-            if let packed = step.packed, let writer { link = try writer.append(packed, of: step.target.first, count: entries, pool) }
+            if let packed = step.packed, let writer {
+                link = try writer.append(packed, count: entries)
+                writer.setWritten(link, in: step.target.first, pool)
+            }
             self.link(link, in: step)
             ledger.retire(step.link)
         case .divided(let entries):

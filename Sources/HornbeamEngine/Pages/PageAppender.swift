@@ -43,6 +43,8 @@ package final class PageAppender: Sendable {
     let files: PageFiles
     /// Guards the state of the appender. Locked during the large writes on purpose, which limits the rate of appends.
     let state: Guarded<State>
+    /// In a forked child, a thread of the parent may hold the lock for ever.
+    private let forks = ProcessForks.watch()
 
     init(files: PageFiles, fileSizeLimit: Int, bufferBytes: Int) {
         let capacity = max(bufferBytes, PageAppender.payloadBytesMax + 4096)
@@ -51,6 +53,7 @@ package final class PageAppender: Sendable {
     }
 
     deinit {
+        guard forks == ProcessForks.count else { return }
         // Readers may still need the buffered records. If the write fails, reading them throws.
         state.withLock { state in
             do throws(EngineError) { try writeBuffer(&state) } catch {}

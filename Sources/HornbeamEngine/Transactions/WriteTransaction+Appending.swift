@@ -47,7 +47,7 @@ extension WriteTransaction {
             return true
         }
         abandonRedoOfBigTransaction()
-        try packFilledLeaves(of: editor)
+        try writeFilledLeaves(of: editor)
         return areNew
     }
 

@@ -29,13 +29,13 @@ extension WriteTransaction {
         }
     }
 
-    /// Lets another thread pack the leaves that were filled at the end of a tree, if there are many. Does nothing if the commit may write redo.
-    func packFilledLeaves(of tree: TreeEditor) throws(EngineError) {
+    /// Lets another thread write the leaves that were filled at the end of a tree, if there are many. Does nothing if the commit may write redo.
+    func writeFilledLeaves(of tree: TreeEditor) throws(EngineError) {
         guard redo.isAbandoned else { return }
         if tree.filled == nil { tree.filled = [] }
         while let filled = tree.takeFilled(FilledLeaves.leavesTogether(ledger.pool)) {
             do throws(EngineError) {
-                try makeEarlyLeaves().pack(filled, of: tree, checkpoint: engine.newestCheckpoint)
+                try makeEarlyLeaves().begin(filled, of: tree, checkpoint: engine.newestCheckpoint)
             } catch {
                 hasFailed = true
                 throw error
@@ -43,7 +43,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Applies the changes that are not applied yet, and appends the leaves that are being packed. Called before the version is made.
+    /// Applies the changes that are not applied yet, and links the leaves that are being written. Called before the version is made.
     func finishChanges() throws(EngineError) {
         try applyDeferred()
         try earlyLeaves?.finishFilled(of: ledger)

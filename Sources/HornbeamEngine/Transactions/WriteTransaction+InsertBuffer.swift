@@ -65,7 +65,7 @@ extension WriteTransaction {
                 guard redo.isAbandoned, part.allSatisfy({ isPlain(entry($0)) }) else { return try put(part, entry, in: editor.id, onlyNew: onlyNew) }
                 try writeLeavesEarly()
                 let existing = try mutateInSteps { () throws(EngineError) in try editor.put(part, onlyNew: onlyNew, writer: nil, entry) }
-                try packFilledLeaves(of: editor)
+                try writeFilledLeaves(of: editor)
                 return existing
             }
         }

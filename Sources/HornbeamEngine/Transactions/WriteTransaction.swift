@@ -250,7 +250,7 @@ package final class WriteTransaction {
             return nil
         }
         abandonRedoOfBigTransaction()
-        try packFilledLeaves(of: editor)
+        try writeFilledLeaves(of: editor)
         return existing
     }
 
@@ -265,7 +265,7 @@ package final class WriteTransaction {
         guard try editor.put(key, value, isBlob: isBlob, onlyNew: onlyNew) != .exists else { return false }
         redo.put(editor.id, key, value, isBlob: isBlob)
         abandonRedoOfBigTransaction()
-        try packFilledLeaves(of: editor)
+        try writeFilledLeaves(of: editor)
         return true
     }
 
@@ -334,7 +334,7 @@ package final class WriteTransaction {
     private func putPlain(_ row: RowBuffer, key: UInt64, in editor: TreeEditor) throws(EngineError) -> Bool {
         let isNew = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
         if redo.isAbandoned {
-            try packFilledLeaves(of: editor)
+            try writeFilledLeaves(of: editor)
             return isNew
         }
         redo.putRow(editor.id, key, row)
