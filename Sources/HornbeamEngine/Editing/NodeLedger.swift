@@ -56,6 +56,12 @@ import Synchronization
         return frame
     }
 
+    /// Makes a new node from a page in a frame that was taken from the pool, and that no reader sees.
+    func adopt(_ frame: UInt32) {
+        pool.adopt(frame, birth: birth)
+        born.append(frame)
+    }
+
     func noteInner(_ frame: UInt32) { bornInner.append(frame) }
 
     func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }

@@ -16,8 +16,8 @@ extension TreeEditor {
                 guard start < entries.upperBound, let link = try descendCopyingInner({ $0.childIndex(for: entry(start).key) }) else { return nil }
                 next = end(of: start..<entries.upperBound, below: upperBound, entry)
                 return LeafToRewrite(link: link, changes: start..<next, mayDivide: true)
-            }, writer: writer) { (part, source, target, _) -> RewrittenLeaf in
-                merge(part, entry, with: SlottedNode(source), into: target)
+            }, writer: writer) { (part, pages, _) -> RewrittenLeaf in
+                merge(part, entry, into: pages)
             }
         }
         // An empty tree has no leaves.
@@ -34,15 +34,16 @@ extension TreeEditor {
 
     /// Builds one or two leaves from the entries of one and new ones.
     private func merge(
-        _ part: Range<Int>, _ entry: @escaping (Int) -> (key: Bytes, value: Bytes), with leaf: SlottedNode, into target: (first: Page, second: Page?)
+        _ part: Range<Int>, _ entry: @escaping (Int) -> (key: Bytes, value: Bytes), into pages: LeafPages
     ) -> RewrittenLeaf {
+        let leaf = SlottedNode(pages.old)
         // Two leaves certainly have no room for more.
         guard part.count <= 2 * pool.pageSize / leaf.entrySize, let merged = MergedEntries(leaf, part, entry) else { return .unfit }
-        if let leaf = merged.build(merged.all, prefixMax: leaf.page.prefixLength, into: target.first, limit: pool.pageSize) {
+        if let leaf = merged.build(merged.all, prefixMax: leaf.page.prefixLength, into: pages.first, limit: pool.pageSize) {
             return .replaced(entries: leaf.count)
         }
         let (left, right) = merged.halves
-        guard let second = target.second, let leaf = merged.build(left, into: target.first, limit: pool.pageSize),
+        guard let second = pages.second, let leaf = merged.build(left, into: pages.first, limit: pool.pageSize),
             merged.build(right, into: second, limit: pool.pageSize) != nil
         else { return .unfit }
         return .divided(entries: leaf.count)

@@ -1,8 +1,11 @@
 // The bulk leaf rewrite: replaces many leaves of a tree by new pages that are built from them, on several processors.
 //
 // The editor's thread copies the inner nodes and allocates frames for the new leaves. Threads read the old leaves and build the new ones, and pack
-// them if they are written at once. No thread changes the old leaves. Meanwhile the editor's thread sets the links to the new leaves of the set
-// before. Afterwards it processes some leaves one by one: empty leaves, nearly empty leaves, and leaves whose result does not fit in a page.
+// them if they are written at once. Meanwhile the editor's thread sets the links to the new leaves of the set before. Afterwards it processes some
+// leaves one by one: empty leaves, nearly empty leaves, and leaves whose result does not fit in a page.
+//
+// If an old leaf is the cached copy of a page, and no reader can see it, its frame may become the new leaf: then only the bytes that change are written.
+// Other old leaves are not changed.
 
 import HornbeamThreads
 
@@ -10,6 +13,8 @@ import HornbeamThreads
 enum RewrittenLeaf {
     /// The leaf does not change.
     case unchanged
+    /// The page of the leaf was changed, and has this number of entries.
+    case changed(entries: Int)
     /// A new page with this number of entries replaces the leaf.
     case replaced(entries: Int)
     /// Two new pages replace the leaf, the first one with this number of entries. The second one is not linked yet.
@@ -29,6 +34,16 @@ struct LeafToRewrite {
     var mayDivide = false
 }
 
+/// The pages of one leaf's rewrite.
+struct LeafPages {
+    let old: Page
+    /// True if the old page may be changed instead of a copy.
+    let mayChange: Bool
+    let first: Page
+    /// Nil if the leaf must not be divided.
+    let second: Page?
+}
+
 /// One leaf of a rewrite. One thread at a time uses it.
 private final class RewriteStep {
     let changes: Range<Int>
@@ -37,6 +52,10 @@ private final class RewriteStep {
     let link: PageReference
     /// The frames of the new leaf, and of the second one if the leaf may be divided.
     let target: (first: UInt32, second: UInt32?)
+    /// The frame of the leaf, if it was taken from the pool and has not been adopted.
+    var taken: UInt32?
+    /// True if no reader can see the taken frame.
+    var mayChange = false
     /// The blobs of removed entries.
     var blobs: [PageReference] = []
     var outcome = RewrittenLeaf.unchanged
@@ -56,8 +75,8 @@ private final class RewriteStep {
     /// True if the source is the cached copy of a page that the new leaf replaces.
     var hasReplacedPage: Bool {
         switch outcome {
-        case .replaced, .divided: !link.isInMemory
-        case .unchanged, .empty, .unfit: false
+        case .replaced, .divided: !link.isInMemory && taken == nil
+        case .changed, .unchanged, .empty, .unfit: false
         }
     }
 }
@@ -84,40 +103,50 @@ extension TreeEditor {
     /// makes the new page of a leaf, on any thread, while `next` is called for others, and lists the blobs of removed entries. Returns the leaves to
     /// process afterwards. Empty leaves come first: they still have their old content, and no neighbour must be merged with it.
     ///
-    /// - Parameter writer: Writes the new leaves. Without it they stay in memory.
+    /// - Parameters:
+    ///   - writer: Writes the new leaves. Without it they stay in memory.
+    ///   - changesPages: True if `build` can change pages instead of copies.
     func rewriteLeaves(
-        _ next: (Int) throws(EngineError) -> LeafToRewrite?, writer: LeafWriter? = nil,
-        build: (Range<Int>, Page, (first: Page, second: Page?), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+        _ next: (Int) throws(EngineError) -> LeafToRewrite?, writer: LeafWriter? = nil, changesPages: Bool = false,
+        build: (Range<Int>, LeafPages, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) throws(EngineError) -> [RewriteRemainder] {
         try withoutActuallyEscaping(build) { (build) throws(EngineError) in
             let team = ThreadTeam(workers: min(Cores.count, 4) - 1)
             var reader = pool.epochs.enter()
+            var (steps, following): ([RewriteStep], [RewriteStep]) = ([], [])
             // Also after an error: the threads use the pages.
             defer {
                 team.finish()
                 pool.epochs.leave(reader)
+                pool.giveBack((steps + following).compactMap(\.taken))
             }
             func begin(_ steps: [RewriteStep], _ place: Int) {
                 // Each step is made by one thread.
                 let makeStep = { (n: Int) in self.make(steps[n], in: place + n, writer, build) }
                 if steps.count < TreeEditor.leavesForThreads { steps.indices.forEach(makeStep) } else { team.begin(steps.count, makeStep) }
             }
+            /// No thread reads old leaves meanwhile, so that their frames can be taken, and those of evicted ones become free.
+            func takePages(_ steps: [RewriteStep]) {
+                pool.epochs.leave(reader)
+                if changesPages, steps.count >= TreeEditor.leavesForThreads { self.takePages(steps) }
+                reader = pool.epochs.enter()
+            }
             var rest: [RewriteRemainder] = []
             var count = 0
-            var steps = try steps(count, next)
+            steps = try self.steps(count, next)
+            takePages(steps)
             begin(steps, 0)
             while !steps.isEmpty {
                 count += steps.count
-                let following = try self.steps(count, next)
+                following = try self.steps(count, next)
                 team.finish()
-                // No thread reads old leaves now, so the frames of evicted ones become free.
-                pool.epochs.leave(reader)
-                reader = pool.epochs.enter()
+                takePages(following)
                 begin(following, count / TreeEditor.leavesTogether % 2 * TreeEditor.leavesTogether)
                 for step in steps { try exchange(step, writer, &rest) }
                 // The frames of these pages are reused for the next leaves.
+                pool.giveBack(steps.compactMap(\.taken))
                 if !following.isEmpty { pool.evict(pages: steps.filter(\.hasReplacedPage).map(\.link.address)) }
-                steps = following
+                (steps, following) = (following, [])
             }
             forgetPath()
             return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
@@ -133,21 +162,30 @@ extension TreeEditor {
         return steps
     }
 
+    /// Takes the frames of the leaves that are cached pages.
+    private func takePages(_ steps: [RewriteStep]) {
+        let pages = steps.filter { !$0.link.isInMemory && !$0.path.isEmpty }
+        let (frames, areUnseen) = pool.take(pages: pages.map(\.link.address))
+        for (step, frame) in zip(pages, frames) { (step.taken, step.mayChange) = (frame, frame != nil && areUnseen) }
+    }
+
     /// Reads an old leaf and builds the new one. Any thread.
     private func make(
         _ step: RewriteStep, in place: Int, _ writer: LeafWriter?,
-        _ build: (Range<Int>, Page, (first: Page, second: Page?), inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+        _ build: (Range<Int>, LeafPages, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
     ) {
         do throws(EngineError) {
-            let source = try leafFrame(below: step.path.last)
+            let source = if let taken = step.taken { taken } else { try leafFrame(below: step.path.last) }
             try verifyLeaf(source)
-            let target = (first: pool.page(step.target.first), second: step.target.second.map { pool.page($0) })
-            step.outcome = try build(step.changes, pool.page(source), target, &step.blobs)
+            let pages = LeafPages(
+                old: pool.page(source), mayChange: step.mayChange, first: pool.page(step.target.first), second: step.target.second.map { pool.page($0) })
+            step.outcome = try build(step.changes, pages, &step.blobs)
             // Tested and packed here, while the pages are in the processor's cache.
             switch step.outcome {
             case .unchanged: break
+            case .changed: if isSparse(source) { step.remainingKey = firstKey(source) }
             case .replaced where !isSparse(step.target.first):
-                if let writer, !step.path.isEmpty { step.packed = try writer.pack(target.first, id, layouts, in: place) }
+                if let writer, !step.path.isEmpty { step.packed = try writer.pack(pages.first, id, layouts, in: place) }
             case .divided: step.remainingKey = firstKey(step.target.first)
             case .replaced, .empty, .unfit: step.remainingKey = firstKey(source)
             }
@@ -159,8 +197,14 @@ extension TreeEditor {
     /// Sets the link to a new leaf, and collects the leaves to process afterwards.
     private func exchange(_ step: RewriteStep, _ writer: LeafWriter?, _ rest: inout [RewriteRemainder]) throws(EngineError) {
         if let error = step.error { throw error }
-        var isDivided = false
+        var (isDivided, isReplaced) = (false, false)
         switch step.outcome {
+        case .changed(let entries):
+            guard let frame = step.taken else { fatalError("Only a page in a taken frame is changed.") }
+            ledger.adopt(frame)
+            step.taken = nil
+            link(PageReference(frame: frame, count: UInt64(entries)), in: step)
+            ledger.retire(step.link)
         case .replaced(let entries):
             assert(entries > 0 && entries == pool.page(step.target.first).count, "A new leaf has the entries that were counted.")
             var link = PageReference(frame: step.target.first, count: UInt64(entries))
@@ -170,12 +214,14 @@ extension TreeEditor {
             }
             self.link(link, in: step)
             ledger.retire(step.link)
+            isReplaced = true
         case .divided(let entries):
             link(PageReference(frame: step.target.first, count: UInt64(entries)), in: step)
             ledger.retire(step.link)
-            isDivided = true
-        case .unchanged, .empty, .unfit: ledger.retireOwn(step.target.first)
+            (isDivided, isReplaced) = (true, true)
+        case .unchanged, .empty, .unfit: break
         }
+        if !isReplaced { ledger.retireOwn(step.target.first) }
         if !isDivided, let second = step.target.second { ledger.retireOwn(second) }
         ledger.deadBlobs.append(contentsOf: step.blobs)
         guard let key = step.remainingKey else { return }

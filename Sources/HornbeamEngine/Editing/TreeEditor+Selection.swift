@@ -15,24 +15,29 @@ extension TreeEditor {
     func alter(_ rows: RowSelection, _ leaves: Range<Int>, _ changes: CellChanges) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
         let mayDivide = !changes.variable.isEmpty
-        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: mayDivide) }) {
-            (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
-            let bits = try chosen(rows, n.lowerBound, in: source)
+        return try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows, mayDivide: mayDivide) }, changesPages: true) {
+            (n, pages, blobs) throws(EngineError) -> RewrittenLeaf in
+            let bits = try chosen(rows, n.lowerBound, in: pages.old)
             // Leaves of an older layout are converted one by one afterwards.
-            guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
-            let old = TableLeaf(page: source, layout: current)
+            guard pages.old.load(24, as: UInt32.self) == current.version else { return .unfit }
+            let old = TableLeaf(page: pages.old, layout: current)
             let changes = changes.inRows(bits)
-            let outcome = try copy(old, with: changes, to: target)
+            let replaced = old.blobs(replacedBy: changes)
+            let outcome = try apply(changes, to: old, pages)
             if case .unfit = outcome { return .unfit }
-            blobs += old.blobs(replacedBy: changes)
+            blobs += replaced
             return outcome
         }
     }
 
-    /// Copies a leaf with changes of cells to one or two new leaves.
-    private func copy(_ old: TableLeaf, with changes: CellChanges, to target: (first: Page, second: Page?)) throws(EngineError) -> RewrittenLeaf {
+    /// Changes cells of a leaf, or copies it with these changes to one or two new leaves.
+    private func apply(_ changes: CellChanges, to old: TableLeaf, _ target: LeafPages) throws(EngineError) -> RewrittenLeaf {
         let heaps = changes.variable.isEmpty ? [] : try fittingHeapBytes(old, after: changes)
         if old.hasRoom(for: changes) {
+            if target.mayChange {
+                old.apply(changes)
+                return .changed(entries: old.count)
+            }
             target.first.copy(old.page.limit, from: old.page, at: 0, to: 0)
             TableLeaf(page: target.first, layout: old.layout).apply(changes)
             return .replaced(entries: old.count)
@@ -92,10 +97,10 @@ extension TreeEditor {
     /// Deletes the rows that are selected in a range of leaves. Returns the leaves to process afterwards.
     func delete(_ rows: RowSelection, _ leaves: Range<Int>) throws(EngineError) -> [RewriteRemainder] {
         try rewriteLeaves({ n throws(EngineError) in try leaf(n, in: leaves, of: rows) }) {
-            (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
-            let bits = try chosen(rows, n.lowerBound, in: source)
-            let leaf = try resolvedLeaf(source)
-            guard let outcome = copy(leaf, without: bits, to: target.first) else { return .unfit }
+            (n, pages, blobs) throws(EngineError) -> RewrittenLeaf in
+            let bits = try chosen(rows, n.lowerBound, in: pages.old)
+            let leaf = try resolvedLeaf(pages.old)
+            guard let outcome = copy(leaf, without: bits, to: pages.first) else { return .unfit }
             if !leaf.layout.variableColumns.isEmpty {
                 RowSelection.forEachBit(bits) { blobs.append(contentsOf: leaf.blobs($0)) }
             }
@@ -136,8 +141,8 @@ extension TreeEditor {
             if n == leavesMax - 1, link != nil { end = upperBound }
             return link.map { LeafToRewrite(link: $0, changes: n..<n + 1) }
         }) {
-            (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
-            let leaf = SlottedNode(source)
+            (_, pages, blobs) throws(EngineError) -> RewrittenLeaf in
+            let leaf = SlottedNode(pages.old)
             leaf.touchAll()
             var kept: [Int] = []
             kept.reserveCapacity(leaf.count)
@@ -149,7 +154,7 @@ extension TreeEditor {
             if kept.isEmpty { return .empty }
             let copy = leaf.prefix.array.withBorrowedBytes { prefix in
                 SlottedNode.create(
-                    in: target.first, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
+                    in: pages.first, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
             }
             for i in kept { copy.append(i, of: leaf) }
             return .replaced(entries: kept.count)

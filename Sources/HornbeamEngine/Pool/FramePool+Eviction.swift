@@ -1,5 +1,7 @@
-// Room in the pool: the clock evicts pages, and limbo holds their frames until no reader can see them.
+// Room in the pool: the clock evicts pages, and limbo holds their frames until no reader can see them. A writer can take the frame of a page that it
+// replaces.
 
+import HornbeamThreads
 import Synchronization
 
 extension FramePool {
@@ -52,8 +54,26 @@ extension FramePool {
         if found < wanted { state.allocationsUntilClock = capacity / 4 }
     }
 
+    /// Evicts cached pages that a transaction has replaced. A reader that needs one reads it from disk again. So a change of a whole tree
+    /// reuses memory. New memory costs page faults, which take much longer than a copy.
+    func evict(pages addresses: [UInt64]) {
+        state.withLock { state in
+            for address in addresses {
+                guard let frame = state.table[address], unsafe infos[Int(frame)].isEvictable else { continue }
+                unpublish(frame, &state)
+            }
+        }
+    }
+
     /// Unpublishes a frame and puts it in limbo.
     func unpublish(_ frame: UInt32, _ state: inout State) {
+        let stamp = withdraw(frame, &state)
+        assert(state.limbo.last.map { $0.epoch < stamp } ?? true, "Frames come into limbo in the order of their stamps.")
+        state.limbo.append((frame, stamp))
+    }
+
+    /// Unpublishes a frame. The caller may use it for other content when `oldestReader()` exceeds the returned stamp.
+    private func withdraw(_ frame: UInt32, _ state: inout State) -> UInt64 {
         assert(frame > 0 && frame < state.end, "A frame in use has been taken before.")
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
         if address != 0 {
@@ -62,8 +82,39 @@ extension FramePool {
         }
         unsafe infos[Int(frame)].isEvictable = false
         unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        let stamp = epochs.stamp()
-        assert(state.limbo.last.map { $0.epoch < stamp } ?? true, "Frames come into limbo in the order of their stamps.")
-        state.limbo.append((frame, stamp))
+        return epochs.stamp()
+    }
+
+    // MARK: Taking frames
+
+    /// Unpublishes cached pages, and returns their frames in the order of the addresses; nil for a page that is not cached. The frames keep their content
+    /// until the caller changes it, adopts them or gives them back. A reader that needs one of the pages reads it from disk again.
+    ///
+    /// The caller must not be in an epoch. `areUnseen` is false if a reader may still see the frames: then nobody may change them.
+    func take(pages addresses: [UInt64]) -> (frames: [UInt32?], areUnseen: Bool) {
+        var last: UInt64 = 0
+        let frames: [UInt32?] = state.withLock { state in
+            addresses.map { address in
+                guard let frame = state.table[address], unsafe infos[Int(frame)].isEvictable else { return nil }
+                last = withdraw(frame, &state)
+                return frame
+            }
+        }
+        // A barrier takes longer than finding a reader without one.
+        return (frames, last < epochs.oldestVisibleReader() && last < epochs.oldestReader())
+    }
+
+    /// Makes a node of transaction `birth` from a verified page in a taken frame. It may have been changed.
+    func adopt(_ frame: UInt32, birth: UInt64) {
+        assert(unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) == 0 && !infos[Int(frame)].isEvictable, "A taken frame is unpublished.")
+        setNew(frame, birth: birth)
+    }
+
+    /// Puts taken frames that were not adopted in limbo.
+    func giveBack(_ frames: [UInt32]) {
+        guard !frames.isEmpty else { return }
+        state.withLock { state in
+            for frame in frames { unpublish(frame, &state) }
+        }
     }
 }

@@ -28,7 +28,7 @@ import Synchronization
     let prefaulter = Prefaulter()
     nonisolated(unsafe) let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
-    private let state = Guarded(State())
+    let state = Guarded(State())
 
     struct State {
         var free: [UInt32] = []
@@ -129,12 +129,17 @@ import Synchronization
             )
         }
         assert(unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) == 0, "A free frame holds no page.")
+        setNew(frame, birth: birth)
+        return frame
+    }
+
+    /// Prepares the record of a frame for a new node.
+    func setNew(_ frame: UInt32, birth: UInt64) {
         unsafe infos[Int(frame)].birth = birth
         unsafe infos[Int(frame)].verifiedFor.store(birth == 0 ? 0 : .max, ordering: .relaxed)
         unsafe infos[Int(frame)].shape.store(0, ordering: .relaxed)
         unsafe infos[Int(frame)].death = .max
         unsafe infos[Int(frame)].stamp = 0
-        return frame
     }
 
     private func takeFrame(_ state: inout State) -> UInt32? {
@@ -203,17 +208,6 @@ import Synchronization
             if state.inUse > goal { runClock(&state, wanted: state.inUse - goal) }
             reclaim(&state)
             returnMemory(&state, downTo: max(goal, state.inUse + capacity / 4))
-        }
-    }
-
-    /// Evicts cached pages that a transaction has replaced. A reader that needs one reads it from disk again. So a change of a whole tree
-    /// reuses memory. New memory costs page faults, which take much longer than a copy.
-    func evict(pages addresses: [UInt64]) {
-        state.withLock { state in
-            for address in addresses {
-                guard let frame = state.table[address], unsafe infos[Int(frame)].isEvictable else { continue }
-                unpublish(frame, &state)
-            }
         }
     }
 
