@@ -76,12 +76,14 @@ internal import Synchronization
 
     // MARK: Rows
 
-    /// Passes the row of a key to `body`, without a copy of the table's view; nil when there is no row.
+    /// Passes the row of a key to `body`, without a copy of the table's view; nil when there is no row. Most rows are found without a descent.
     @inline(__always)
     func readRow<R>(
         _ key: UInt64, of table: EntityTable, _ body: (RowView) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
-        unsafe try made(table).pointee.view.withRow(key, body)
+        var (result, location): (R?, RowLocation) = (nil, RowLocation())
+        _ = try cells(table).readRow(key, at: &location) { (row) throws(EngineError) in result = try body(row) }
+        return result
     }
 
     /// Passes the row of a key to `body`; nil when there is no row. Reads the row at `location` if that is valid, and otherwise sets it.
