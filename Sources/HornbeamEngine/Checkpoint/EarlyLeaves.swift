@@ -97,6 +97,11 @@ final class EarlyLeaves {
         engine.space.keep(files)
     }
 
+    /// Writes the pages to their files, from which they can be read after the appenders are gone.
+    func flush() throws(EngineError) {
+        for appender in appenders { try appender.flush() }
+    }
+
     /// Makes the pages durable. No page is appended to their files afterwards.
     func sync() throws(EngineError) {
         for appender in appenders {

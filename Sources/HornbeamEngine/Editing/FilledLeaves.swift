@@ -48,6 +48,7 @@ final class FilledLeaves {
         guard let (tree, writer, steps) = wait() else { return }
         set = nil
         for step in steps {
+            // Also the error of a released leaf: the appender has failed.
             guard let (packed, page) = try step.written?.get() else { continue }
             guard !step.isReleased, let link = tree.link(of: step.leaf) else {
                 writer.setUnused(page, tree.ledger)

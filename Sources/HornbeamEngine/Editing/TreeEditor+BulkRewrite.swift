@@ -72,13 +72,19 @@ private final class RewriteStep {
         self.target = target
     }
 
-    /// True if the source is the cached copy of a page that the new leaf replaces.
-    var hasReplacedPage: Bool {
+    /// True if another page replaces the leaf, or its page was changed.
+    var isReplaced: Bool {
         switch outcome {
-        case .replaced, .divided: !link.isInMemory && taken == nil
-        case .changed, .unchanged, .empty, .unfit: false
+        case .changed, .replaced, .divided: true
+        case .unchanged, .empty, .unfit: false
         }
     }
+
+    /// True if the source is the cached copy of a page that the new leaf replaces.
+    var hasReplacedPage: Bool { isReplaced && !link.isInMemory && taken == nil }
+
+    /// The taken frame that was not adopted, with the address of its page if that is still needed.
+    var unused: (frame: UInt32, page: UInt64?)? { taken.map { ($0, isReplaced ? nil : link.address) } }
 }
 
 /// A leaf to process after the rewrite: what changes it, and a key that belongs in it.
@@ -118,7 +124,7 @@ extension TreeEditor {
             defer {
                 team.finish()
                 pool.epochs.leave(reader)
-                pool.giveBack((steps + following).compactMap(\.taken))
+                pool.giveBack((steps + following).compactMap(\.unused))
             }
             func begin(_ steps: [RewriteStep], _ place: Int) {
                 // Each step is made by one thread.
@@ -144,7 +150,7 @@ extension TreeEditor {
                 begin(following, count / TreeEditor.leavesTogether % 2 * TreeEditor.leavesTogether)
                 for step in steps { try exchange(step, writer, &rest) }
                 // The frames of these pages are reused for the next leaves.
-                pool.giveBack(steps.compactMap(\.taken))
+                pool.giveBack(steps.compactMap(\.unused))
                 if !following.isEmpty { pool.evict(pages: steps.filter(\.hasReplacedPage).map(\.link.address)) }
                 (steps, following) = (following, [])
             }
@@ -197,14 +203,15 @@ extension TreeEditor {
     /// Sets the link to a new leaf, and collects the leaves to process afterwards.
     private func exchange(_ step: RewriteStep, _ writer: LeafWriter?, _ rest: inout [RewriteRemainder]) throws(EngineError) {
         if let error = step.error { throw error }
-        var (isDivided, isReplaced) = (false, false)
+        var isDivided = false
         switch step.outcome {
         case .changed(let entries):
-            guard let frame = step.taken else { fatalError("Only a page in a taken frame is changed.") }
+            guard let frame = step.taken else { preconditionFailure("Only a page in a taken frame is changed.") }
             ledger.adopt(frame)
             step.taken = nil
             link(PageReference(frame: frame, count: UInt64(entries)), in: step)
             ledger.retire(step.link)
+            ledger.retireOwn(step.target.first)
         case .replaced(let entries):
             assert(entries > 0 && entries == pool.page(step.target.first).count, "A new leaf has the entries that were counted.")
             var link = PageReference(frame: step.target.first, count: UInt64(entries))
@@ -214,14 +221,12 @@ extension TreeEditor {
             }
             self.link(link, in: step)
             ledger.retire(step.link)
-            isReplaced = true
         case .divided(let entries):
             link(PageReference(frame: step.target.first, count: UInt64(entries)), in: step)
             ledger.retire(step.link)
-            (isDivided, isReplaced) = (true, true)
-        case .unchanged, .empty, .unfit: break
+            isDivided = true
+        case .unchanged, .empty, .unfit: ledger.retireOwn(step.target.first)
         }
-        if !isReplaced { ledger.retireOwn(step.target.first) }
         if !isDivided, let second = step.target.second { ledger.retireOwn(second) }
         ledger.deadBlobs.append(contentsOf: step.blobs)
         guard let key = step.remainingKey else { return }

@@ -18,7 +18,9 @@ extension Engine {
         transaction.unwrittenMax = .max
         do {
             try body(transaction)
-            try transaction.applyDeferred()
+            try transaction.finishChanges()
+            // Pages that were written early may be evicted, and then are read from their files.
+            try transaction.earlyLeaves?.flush()
         } catch {
             transaction.abort()
             throw error
@@ -27,6 +29,7 @@ extension Engine {
         let (retired, _) = record(transaction)
         core.pipeline.publishReplayed(version, retired: retired)
         transaction.finishReplay()
+        transaction.earlyLeaves?.end()
         core.pipeline.endTurn()
     }
 }

@@ -21,7 +21,7 @@ struct FrameInfo: ~Copyable {
     var death = UInt64.max
     /// The stamp of the reference to the page, once it has a disk address.
     var stamp: UInt64 = 0
-    /// Incremented each time the frame gets other content.
+    /// Incremented when the content is unpublished, and again before the frame gets other content.
     let generation = Atomic<UInt32>(1)
     let bitmaps = Atomic<UInt16>(0)
     /// The reference bit of clock eviction: set by readers, cleared by the clock.

@@ -29,6 +29,7 @@ extension FramePool {
         var kept = 0
         for entry in state.limbo {
             if entry.epoch < oldest {
+                changeGeneration(entry.frame)
                 state.free.append(entry.frame)
             } else {
                 state.limbo[kept] = entry
@@ -72,7 +73,7 @@ extension FramePool {
         state.limbo.append((frame, stamp))
     }
 
-    /// Unpublishes a frame. The caller may use it for other content when `oldestReader()` exceeds the returned stamp.
+    /// Unpublishes a frame. The caller may use it for other content, with a further generation, when `oldestReader()` exceeds the returned stamp.
     private func withdraw(_ frame: UInt32, _ state: inout State) -> UInt64 {
         assert(frame > 0 && frame < state.end, "A frame in use has been taken before.")
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
@@ -81,16 +82,18 @@ extension FramePool {
             state.table[address] = nil
         }
         unsafe infos[Int(frame)].isEvictable = false
-        unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        changeGeneration(frame)
         return epochs.stamp()
     }
+
+    private func changeGeneration(_ frame: UInt32) { unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
     // MARK: Taking frames
 
     /// Unpublishes cached pages, and returns their frames in the order of the addresses; nil for a page that is not cached. The frames keep their content
     /// until the caller changes it, adopts them or gives them back. A reader that needs one of the pages reads it from disk again.
     ///
-    /// The caller must not be in an epoch. `areUnseen` is false if a reader may still see the frames: then nobody may change them.
+    /// `areUnseen` is false if a reader may still see the frames, perhaps the caller itself: then nobody may change them.
     func take(pages addresses: [UInt64]) -> (frames: [UInt32?], areUnseen: Bool) {
         var last: UInt64 = 0
         let frames: [UInt32?] = state.withLock { state in
@@ -101,20 +104,25 @@ extension FramePool {
             }
         }
         // A barrier takes longer than finding a reader without one.
-        return (frames, last < epochs.oldestVisibleReader() && last < epochs.oldestReader())
+        let areUnseen = last < epochs.oldestVisibleReader() && last < epochs.oldestReader()
+        if areUnseen { for case let frame? in frames { changeGeneration(frame) } }
+        return (frames, areUnseen)
     }
 
-    /// Makes a node of transaction `birth` from a verified page in a taken frame. It may have been changed.
+    /// Makes a node of transaction `birth` from a verified page in a taken frame that no reader sees. It may have been changed.
     func adopt(_ frame: UInt32, birth: UInt64) {
         assert(unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) == 0 && !infos[Int(frame)].isEvictable, "A taken frame is unpublished.")
         setNew(frame, birth: birth)
     }
 
-    /// Puts taken frames that were not adopted in limbo.
-    func giveBack(_ frames: [UInt32]) {
+    /// Gives back taken frames that were not adopted, each with the address of its page if that is still its content. The page can be found again,
+    /// unless another thread has read it meanwhile. Other frames go into limbo.
+    func giveBack(_ frames: [(frame: UInt32, page: UInt64?)]) {
         guard !frames.isEmpty else { return }
         state.withLock { state in
-            for frame in frames { unpublish(frame, &state) }
+            for (frame, page) in frames {
+                if let page, state.table[page] == nil { publish(frame, page, &state) } else { unpublish(frame, &state) }
+            }
         }
     }
 }

@@ -6,8 +6,9 @@
 //
 // Invariants:
 // - `table` contains exactly the frames whose disk address is set.
-// - A frame's generation changes whenever its content is replaced or removed.
-// - A frame is freed through limbo, unless no other thread ever saw it.
+// - A frame gets other content after limbo, or when no thread sees it.
+// - A frame's generation changes when its content is unpublished, and again before it gets other content: readers that have found the former content may
+//   read the generation until they leave their epochs.
 
 import Glibc
 import HornbeamThreads
@@ -191,7 +192,7 @@ import Synchronization
         for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
 
-    /// Frees a frame that no other thread ever saw.
+    /// Frees a frame whose content no other thread has seen.
     func discard(_ frame: UInt32) {
         unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
         state.withLock { $0.free.append(frame) }
@@ -226,11 +227,15 @@ import Synchronization
                 state.free.append(frame)
                 return other
             }
-            state.table[address] = frame
-            unsafe infos[Int(frame)].isEvictable = true
-            unsafe infos[Int(frame)].diskAddress.store(address, ordering: .releasing)
+            publish(frame, address, &state)
             return frame
         }
+    }
+
+    func publish(_ frame: UInt32, _ address: UInt64, _ state: inout State) {
+        state.table[address] = frame
+        unsafe infos[Int(frame)].isEvictable = true
+        unsafe infos[Int(frame)].diskAddress.store(address, ordering: .releasing)
     }
 
     /// Publishes a written node under its disk address. It may be evicted from now on unless `isPinned`.

@@ -2,7 +2,7 @@
 // directly and does not wait for the leaf's header.
 //
 // Invariant: a cached header equals the header of its frame's page. It is read inside an epoch, from a leaf that belongs to a version, and
-// such a leaf never changes. It is cleared when the frame is allocated for another page, before a reader can find that page.
+// such a leaf never changes. It is cleared when the frame gets a new page or node, before a reader can find it.
 
 internal import CSystem
 import Synchronization

@@ -16,11 +16,11 @@ import Testing
         let table: TreeID
 
         /// A table whose leaves are cached pages. The pool has room for two copies of them.
-        init() throws {
+        init(on fileSystem: any FileSystem = MemoryFileSystem()) throws {
             var options = EngineOptions()
             options.pageSize = 1024
             options.poolBytes = 2 << 20
-            engine = try Engine.open("s", fileSystem: MemoryFileSystem(), options: options)
+            engine = try Engine.open("s", fileSystem: fileSystem, options: options)
             let transaction = try engine.begin()
             table = try transaction.createTable(named: "table", layout: layout)
             let row = RowBuffer(layout: layout)
@@ -156,6 +156,53 @@ import Testing
             return true
         }
         #expect(try subject.engine.check().problems == [])
+    }
+
+    @Test func leavesThatAreNotChangedStayInThePool() throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let subject = try Subject(on: faults)
+        let transaction = try subject.engine.begin()
+        try transaction.setLayout(ColumnLayout(version: 2, columns: Self.layout.columns + [Column(id: ColumnID(3), kind: .fixed8)]), of: subject.table)
+        _ = try transaction.commit()
+        try subject.cachePages()
+        // Leaves of an older layout are converted one by one.
+        faults.add(FaultRule(.fail(.inputOutput), calls: [.read], kind: .pages, isSticky: true))
+        _ = try subject.addOne([.set(column: 2, cell: [UInt8](repeating: 1, count: 8))]).commit()
+        #expect(try subject.step(of: subject.engine.snapshot()) == 1)
+        faults.removeRules()
+        #expect(try subject.engine.check().problems == [])
+    }
+
+    @Test func leavesThatTheTransactionHasWrittenEarlyAreChanged() throws {
+        let subject = try Subject()
+        let transaction = try subject.engine.begin()
+        let row = RowBuffer(layout: Self.layout)
+        try transaction.applyDeferred()
+        transaction.redo.abandon()
+        for key in Self.count + 1...2 * Self.count {
+            row.reset()
+            row.set(0, key)
+            try transaction.put(row, key: key, in: subject.table)
+        }
+        #expect(transaction.earlyLeaves?.pages.isEmpty == false)
+        for _ in 0..<3 {
+            let rows = try transaction.table(subject.table).selection(of: Array(1...2 * Self.count))
+            try transaction.alter(rows, by: [.add(column: 0, step: 1)], in: subject.table)
+        }
+        _ = try transaction.commit()
+        for _ in 0..<2 {
+            var found: UInt64 = 0
+            try subject.engine.snapshot().table(subject.table).forEachLeaf { leaf throws(EngineError) in
+                for slot in 0..<leaf.count {
+                    #expect(leaf.row(slot).load(0, as: UInt64.self) == leaf.row(slot).key + 3)
+                    found += 1
+                }
+                return true
+            }
+            #expect(found == 2 * Self.count)
+            #expect(try subject.engine.check().problems == [])
+            try subject.engine.checkpoint()
+        }
     }
 
     @Test("each reader beside changes sees the rows of one version", arguments: [1, 3]) func readersBesideChanges(readers: Int) throws {

@@ -58,6 +58,34 @@ import Testing
         try oracle.expectContent(reader)
     }
 
+    @Test func manyRowsThatAreInMemoryOnlyMayExceedThePool() throws {
+        let disk = MemoryFileSystem()
+        var options = EngineOptions()
+        (options.pageSize, options.poolBytes, options.attachThreshold) = (512, 64 * 512, 20_000)
+        let writer = try Engine.open("s.hornbeam", fileSystem: disk, options: options)
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8)])
+        let transaction = try writer.begin()
+        let table = try transaction.createTable(named: "table", layout: layout)
+        _ = try transaction.commit()
+        let reader = try Engine.open("s.hornbeam", fileSystem: disk, options: reading(options))
+        try reader.overlay { transaction in
+            let row = RowBuffer(layout: layout)
+            for key in 1...20_000 as ClosedRange<UInt64> {
+                row.reset()
+                row.set(0, key)
+                try transaction.put(row, key: key, in: table)
+            }
+        }
+        for _ in 0..<3 {
+            var sum: UInt64 = 0
+            try reader.snapshot().table(table).forEachLeaf { leaf throws(EngineError) in
+                for slot in 0..<leaf.count { sum += leaf.row(slot).load(0, as: UInt64.self) }
+                return true
+            }
+            #expect(sum == 20_000 * 20_001 / 2)
+        }
+    }
+
     @Test func readersWriteNothing() throws {
         let oracle = EngineOracle(transactions: 30)
         let disk = SimulatedDisk()
