@@ -1,8 +1,8 @@
 // Writes the new leaves of a bulk leaf rewrite (TreeEditor+BulkRewrite.swift) and filled leaves (FilledLeaves.swift), for transactions whose commit writes
 // pages anyway.
 //
-// Threads pack leaves while the editor's thread sets the links to those of the set before. An appended leaf becomes a page of the cache, as in
-// Checkpoint/EarlyLeaves.swift, when the editor's thread says so.
+// Threads pack leaves while the editor's thread sets the links to those of the set before. Its call of `setWritten` makes the frame of an appended leaf a page
+// of the cache, as in Checkpoint/EarlyLeaves.swift.
 
 /// Writes leaves of a running transaction.
 final class LeafWriter {

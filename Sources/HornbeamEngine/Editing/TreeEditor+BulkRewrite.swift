@@ -124,7 +124,7 @@ extension TreeEditor {
             defer {
                 team.finish()
                 pool.epochs.leave(reader)
-                pool.giveBack((steps + following).compactMap(\.unused))
+                pool.returnTaken((steps + following).compactMap(\.unused))
             }
             func begin(_ steps: [RewriteStep], _ place: Int) {
                 // Each step is made by one thread.
@@ -150,7 +150,7 @@ extension TreeEditor {
                 begin(following, count / TreeEditor.leavesTogether % 2 * TreeEditor.leavesTogether)
                 for step in steps { try exchange(step, writer, &rest) }
                 // The frames of these pages are reused for the next leaves.
-                pool.giveBack(steps.compactMap(\.unused))
+                pool.returnTaken(steps.compactMap(\.unused))
                 if !following.isEmpty { pool.evict(pages: steps.filter(\.hasReplacedPage).map(\.link.address)) }
                 (steps, following) = (following, [])
             }

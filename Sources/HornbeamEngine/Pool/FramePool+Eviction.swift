@@ -91,9 +91,9 @@ extension FramePool {
     // MARK: Taking frames
 
     /// Unpublishes cached pages, and returns their frames in the order of the addresses; nil for a page that is not cached. The frames keep their content
-    /// until the caller changes it, adopts them or gives them back. A reader that needs one of the pages reads it from disk again.
+    /// until the caller changes it, adopts the frames or returns them. A reader that needs one of the pages reads it from disk again.
     ///
-    /// `areUnseen` is false if a reader may still see the frames, perhaps the caller itself: then nobody may change them.
+    /// `areUnseen` is false if a reader may still see the frames, perhaps the caller itself: then they must not be changed.
     func take(pages addresses: [UInt64]) -> (frames: [UInt32?], areUnseen: Bool) {
         var last: UInt64 = 0
         let frames: [UInt32?] = state.withLock { state in
@@ -115,9 +115,9 @@ extension FramePool {
         setNew(frame, birth: birth)
     }
 
-    /// Gives back taken frames that were not adopted, each with the address of its page if that is still its content. The page can be found again,
+    /// Returns taken frames that were not adopted, each with the address of its page if that is still its content. The page can be found again,
     /// unless another thread has read it meanwhile. Other frames go into limbo.
-    func giveBack(_ frames: [(frame: UInt32, page: UInt64?)]) {
+    func returnTaken(_ frames: [(frame: UInt32, page: UInt64?)]) {
         guard !frames.isEmpty else { return }
         state.withLock { state in
             for (frame, page) in frames {
