@@ -13,6 +13,7 @@ import Testing
 
     private final class Subject: Sendable {
         let engine: Engine
+        let options: EngineOptions
         let table: TreeID
 
         /// A table whose leaves are cached pages. The pool has room for two copies of them.
@@ -20,6 +21,7 @@ import Testing
             var options = EngineOptions()
             options.pageSize = 1024
             options.poolBytes = 2 << 20
+            self.options = options
             engine = try Engine.open("s", fileSystem: fileSystem, options: options)
             let transaction = try engine.begin()
             table = try transaction.createTable(named: "table", layout: layout)
@@ -109,6 +111,22 @@ import Testing
         _ = try subject.addOne().commit()
         #expect(try subject.step(of: subject.engine.snapshot()) == 1)
         #expect(try subject.engine.check().problems == [])
+    }
+
+    @Test func aFailedCommitLeavesTheRows() throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let subject = try Subject(on: faults)
+        let transaction = try subject.addOne()
+        faults.add(FaultRule(.fail(.inputOutput), calls: [.write], kind: .log, isSticky: true))
+        #expect(throws: EngineError.self) { _ = try transaction.commit() }
+        #expect(try subject.step(of: subject.engine.snapshot()) == 0)
+        faults.removeRules()
+        try? subject.engine.close()
+        let again = try Engine.open("s", fileSystem: faults, options: subject.options)
+        #expect(try again.check().problems == [])
+        let rows = try again.snapshot().table(subject.table)
+        #expect(try rows.withRow(Self.count) { (row) throws(EngineError) in row.load(0, as: UInt64.self) } == Self.count)
+        try again.close()
     }
 
     @Test func aReaderInItsEpochKeepsItsPage() throws {
