@@ -367,10 +367,10 @@ package final class Engine: Sendable {
             throw error
         }
         defer { core.pipeline.endTurn() }
+        defer { transaction.earlyLeaves?.end() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
         assert(latest >= version.number, "A durable version is published.")
         checkpointer.finishAttachment(attachment, version.number)
-        transaction.earlyLeaves?.end()
     }
 
     // MARK: Closing

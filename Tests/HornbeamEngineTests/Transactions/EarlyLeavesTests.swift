@@ -168,6 +168,34 @@ import Testing
         try subject.expectContent()
     }
 
+    /// A checkpoint kept the files of such a transaction until the store was closed.
+    @Test(arguments: [false, true])
+    func aCommitThatTheLogRefusesLeavesNoPages(putsBatches: Bool) throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let subject = try Subject(on: faults, putsBatches: putsBatches)
+        var random = SplitMix(seed: 9)
+        try subject.store.write { try subject.change($0, 0..<3000, &random) }
+        let (entries, rows) = (subject.entries, subject.rows)
+        let transaction = try subject.store.engine.begin()
+        try subject.change(transaction, 3000..<20_000, &random)
+        let files = try #require(transaction.earlyLeaves).pages.map(\.file)
+        faults.add(FaultRule(.fail(.full), calls: [.write], kind: .log, isSticky: true))
+        let error = #expect(throws: EngineError.self) { _ = try transaction.commit() }
+        #expect(error?.code == .full)
+        faults.removeRules()
+        (subject.entries, subject.rows) = (entries, rows)
+        #expect(subject.store.engine.core.space.filesOfTransaction.isEmpty)
+        for number in 0..<3 as Range<UInt8> {
+            try subject.store.write { try $0.put([number], [number], in: subject.index) }
+            subject.entries[[number]] = [number]
+            try subject.store.engine.checkpoint()
+        }
+        #expect(try Set(files.map(\.fileName)).isDisjoint(with: subject.files))
+        try subject.expectContent()
+        try subject.store.reopen()
+        try subject.expectContent()
+    }
+
     /// A frame that was written, evicted and allocated again within one batch was in the list of new nodes twice, and was removed twice.
     @Test func abortedBatchesReturnTheirFrames() throws {
         let subject = try Subject(putsBatches: true)
