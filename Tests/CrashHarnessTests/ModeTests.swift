@@ -68,8 +68,10 @@ import Testing
         let seed =
             switch site {
             case .segmentEnd: 6
-            case .backup: 7
             case .pages: 8
+            case .largeValues: 3
+            case .pageFileNames: 4
+            case .backup: 10
             default: 1
             }
         #expect(try Self.run(SyncsMode.self, ["--seed", "\(seed)", "--replay", site.rawValue]) == 0)

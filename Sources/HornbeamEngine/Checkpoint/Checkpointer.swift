@@ -69,11 +69,12 @@ final class Checkpointer: Sendable {
     // MARK: The checkpoint
 
     /// Writes a checkpoint of the newest durable version. `isClosing`: the last checkpoint before closing, which marks the store as cleanly
-    /// closed. `isForced`: writes one even if nothing has changed. `isAwaited`: a thread waits, so several threads pack the pages.
+    /// closed. `isForced`: writes one even if nothing has changed. `isAwaited`: a thread waits, so several threads pack the pages. `continuesFile`: appends
+    /// to the file of the checkpoint before, if it has room.
     ///
     /// Throws `closed` when the store was closed meanwhile, and the failure of a store that has failed.
     func run(
-        log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isThrottled: Bool = false
+        log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isThrottled: Bool = false, continuesFile: Bool = false
     ) throws(EngineError) {
         if isClosing { try engine.lifecycle.require(.lastCheckpoint) } else { try engine.pipeline.beginCheckpoint(hasTurn: false) }
         defer { if !isClosing { engine.pipeline.endCheckpoint() } }
@@ -86,6 +87,7 @@ final class Checkpointer: Sendable {
         }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         try engine.requireStore()
+        if !continuesFile { try appender.seal() }
         // During recovery (`log` is nil) and closing, no other thread commits, so all processors are free.
         let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isThrottled: isThrottled)
         var meta = before.latest
@@ -154,7 +156,6 @@ final class Checkpointer: Sendable {
     private func writeOnce(
         _ version: StoreVersion, _ sequence: UInt64, _ writtenEarly: [PageReference], threads: Int
     ) throws(EngineError) -> Image {
-        try appender.seal()
         appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
         let start = appender.bytesAppended
         let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: sequence, threads: threads)
@@ -189,6 +190,7 @@ final class Checkpointer: Sendable {
     /// writer's turn. It calls `finishAttachment` when that record is durable. `writtenEarly`: pages of the version that are durable already.
     func attach(_ version: StoreVersion, writtenEarly: [PageReference]) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
+        try appender.seal()
         let image = try write(version, sequence: sequence, writtenEarly: writtenEarly, isAwaited: true)
         assert(!image.catalogue.isInMemory && !image.catalogue.isEmpty, "The log names a catalogue in the page files.")
         return Attachment(image: image)

@@ -41,10 +41,12 @@ struct SpacePolicy: Sendable {
     private static let loggedMax = 256 << 20
     /// A file with a smaller percentage of dead bytes is not cleaned.
     private static let deadPercentWorth = 12
-    /// With more files than this, the cleaner merges the smallest ones.
+    // With more files than this, the cleaner merges the smallest ones. Each checkpoint lists all files, which in a small store is much of its work. In a large
+    // store, merging is. An import of a hundred million rows in transactions of a million leaves fewer files than `filesMaxLarge`.
     private static let filesMax = 64
+    private static let filesMaxLarge = 192
 
-    /// The size at which a page file is full. It grows with the store, so that a store has at most some dozens of files.
+    /// The size at which a page file is full. It grows with the store, so that a store has some hundred files at most.
     func fileSizeLimit(live: Int) -> Int { min(max(live / 32, fileBytesMin), 1 << 30) }
 
     /// The length of a full log segment. Three segments, partly used, exist at any time.
@@ -101,9 +103,12 @@ struct SpacePolicy: Sendable {
             let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
             return SpacePolicy.firstFiles(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
         }
-        guard files.count > SpacePolicy.filesMax else { return [] }
+        let filesMax = fileSizeLimit(live: live) > fileBytesMin ? SpacePolicy.filesMaxLarge : SpacePolicy.filesMax
+        guard files.count > filesMax else { return [] }
         let small = files.filter { $0.bytes < fileSizeLimit(live: live) / 4 }.sorted { $0.bytes < $1.bytes }
-        return SpacePolicy.firstFiles(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
+        let merged = SpacePolicy.firstFiles(Array(small.prefix(filesMax / 2)), goal: .max, budget: budget)
+        // A file that is moved alone becomes another small file.
+        return merged.count > 1 ? merged : []
     }
 
     /// The first files, until their dead bytes reach the goal or their live bytes reach the budget.

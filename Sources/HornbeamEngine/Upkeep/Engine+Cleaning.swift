@@ -32,13 +32,16 @@ extension Engine {
     }
 
     /// Called after a checkpoint: empties files as the policy demands, within a budget proportional to the size of the store. Then writes another
-    /// checkpoint if only the preceding one still needs many files.
-    func reclaimSpace(_ log: LogWriter, isThrottled: Bool = false) throws(EngineError) {
+    /// checkpoint if only the preceding one still needs many files. The checkpoints of a round write to one file, so that merged files become one.
+    /// `isAwaited`, `isThrottled`: as for `checkpoint`.
+    func reclaimSpace(_ log: LogWriter, isAwaited: Bool = false, isThrottled: Bool = false) throws(EngineError) {
         guard cleaner.begin() else { return }
         var isUnfinished = false
         defer { cleaner.end(isUnfinished: isUnfinished) }
         var budget = cleaningBudget
-        while !isShortOfSpace, !core.isTurnRequested, let round = try nextRound(budget: max(budget, 0)) {
+        while !isShortOfSpace, !core.isTurnRequested {
+            let continuesFile = cleaner.round != nil
+            guard let round = try nextRound(budget: max(budget, 0)) else { break }
             guard budget > 0 else {
                 isUnfinished = true
                 break
@@ -46,12 +49,12 @@ extension Engine {
             let moved = try run(round, nodes: nodesPerCheckpoint)
             assert(moved >= 0, "A round moves nodes.")
             budget -= (moved + 1) * core.pool.pageSize / 2
-            try checkpointer.run(log: log, isThrottled: isThrottled)
+            try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled, continuesFile: continuesFile)
         }
         if isShortOfSpace { try reclaimSpaceOnFullDisk(log) }
         let kept = try checkpointer.bytesNeededOnlyByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: core.space.table.liveBytes) {
-            try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)
+            try checkpointer.run(log: log, isForced: true, isAwaited: isAwaited, isThrottled: isThrottled)
         }
     }
 
@@ -73,9 +76,11 @@ extension Engine {
         guard !files.isEmpty else { return }
         let round = try makeRound(files)
         cleaner.round = round
+        var continuesFile = false
         while let round = cleaner.round {
             _ = try run(round, nodes: nodesPerCheckpoint)
-            try checkpointer.run(log: log)
+            try checkpointer.run(log: log, continuesFile: continuesFile)
+            continuesFile = true
             let left = core.space.liveBytes(in: round.files)
             try progress?(WorkProgress(part: "moving pages", done: round.live - min(left, round.live), total: round.live))
         }

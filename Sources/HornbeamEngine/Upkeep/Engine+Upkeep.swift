@@ -57,7 +57,7 @@ extension Engine {
             let wasShortOfRoom = isShortOfSpace
             if !isAwaited { attempt { () throws(EngineError) in try reclaimSpaceBeforeCheckpoint() } }
             try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
-            try reclaimSpace(log, isThrottled: isThrottled)
+            try reclaimSpace(log, isAwaited: isAwaited, isThrottled: isThrottled)
             if wasShortOfRoom || isShortOfSpace {
                 // Releases what only the previous checkpoint keeps.
                 try checkpointer.run(log: log, isForced: true)

@@ -56,4 +56,25 @@ import Testing
         #expect(!policy.isCheckpointDue(replaced: most / 100 * 99, logged: 0, live: live))
         #expect(policy.isCheckpointDue(replaced: most / 100 * 101, logged: 0, live: live))
     }
+
+    private func files(_ count: Int, of bytes: Int, from first: UInt32 = 1) -> [SpacePolicy.File] {
+        (0..<UInt32(count)).map { SpacePolicy.File(number: PageFileNumber(first + $0), bytes: bytes, live: bytes) }
+    }
+
+    @Test func theSmallestOfManyFilesAreMerged() {
+        #expect(policy.victims(among: files(64, of: 1000), budget: .max).isEmpty)
+        #expect(policy.victims(among: files(65, of: 1000), budget: .max).count == 32)
+        #expect(policy.victims(among: files(65, of: 1 << 19), budget: 1 << 20).count == 2)
+        // A large store may have more files.
+        #expect(policy.victims(among: files(192, of: 10 << 20), budget: .max).isEmpty)
+        #expect(policy.victims(among: files(193, of: 10 << 20), budget: .max).count == 96)
+    }
+
+    /// The cleaner would make one small file of it, again and again.
+    @Test func noFileIsMergedAlone() {
+        let large = files(192, of: 1 << 30)
+        #expect(policy.victims(among: large + files(1, of: 1000, from: 500), budget: .max).isEmpty)
+        #expect(policy.victims(among: large + files(2, of: 1000, from: 500), budget: .max).count == 2)
+        #expect(policy.victims(among: large + files(2, of: 1000, from: 500), budget: 1500).isEmpty)
+    }
 }

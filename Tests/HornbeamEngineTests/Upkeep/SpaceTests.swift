@@ -195,6 +195,35 @@ import Testing
         #expect(Double(most - (1 << 20) - (3 << 20) - files * pageFileBytes) < 1.7 * Double(compact), "\(most) bytes for \(compact)")
     }
 
+    /// The cleaner merged small files into as many new ones, at each checkpoint.
+    @Test func smallFilesAreMergedOnce() throws {
+        let store = try TestStore(pageSize: 2048) { options in
+            options.poolBytes = 128 << 10
+            options.slackBytes = 32 << 10
+            options.pageFileBytes = 16 << 10
+            options.checkpointLogBytes = 8 << 10
+        }
+        let table = try store.write { try $0.createTable(named: "table", layout: SpaceTests.layout) }
+        var random = SplitMix(seed: 16)
+        let row = RowBuffer(layout: SpaceTests.layout)
+        for start in stride(from: 1 as UInt64, to: 12_001, by: 30) {
+            try store.write { transaction in
+                for key in start ..< start + 30 {
+                    row.reset()
+                    row.set(0, key)
+                    (0..<400).map { _ in UInt8.random(in: 0...255, using: &random) }.withUnsafeBytes { row.setBytes(1, $0) }
+                    try transaction.put(row, key: key, in: table)
+                }
+            }
+        }
+        for _ in 0..<3 { try store.engine.checkpoint() }
+        let files = try store.fileSystem.list("test.hornbeam").count
+        #expect((80...200).contains(files), "\(files) files: 400 small ones were merged")
+        let before = store.engine.checkpointer.statistics.bytesWritten
+        for _ in 0..<8 { try store.engine.checkpoint() }
+        #expect(store.engine.checkpointer.statistics.bytesWritten - before < 100_000)
+    }
+
     @Test("a store with little data is small: its log starts with a short segment")
     func smallStoresAreSmall() throws {
         let disk = MemoryFileSystem()
