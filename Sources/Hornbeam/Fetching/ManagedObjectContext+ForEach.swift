@@ -44,7 +44,8 @@ extension ManagedObjectContext {
     }
 
     /// Fewer objects than those after which a sweep runs: they are released after the calls of the closure, while they are in the processor's cache.
-    private static var batchSize: Int { 250 }
+    /// And less than a KiB for their array: an allocation of more makes `malloc` merge all free blocks, of which it then divides some for the next objects.
+    private static var batchSize: Int { 120 }
     /// Relationships are prefetched for more objects at a time.
     private static var prefetchingBatchSize: Int { 1000 }
 
