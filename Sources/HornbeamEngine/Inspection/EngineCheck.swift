@@ -52,8 +52,12 @@ private final class VersionCheck {
         for tree in version.trees { try tree.insertBuffer.map { (buffer) throws(EngineError) in try compare(tree, try version.record(buffer)) } }
     }
 
+    /// The number of keys after which progress is reported.
+    private static let keysPerReport = 1 << 12
+
     /// Reports a key that an index and its insert buffer both have. Unreadable pages have been reported before.
     private func compare(_ index: TreeRecord, _ buffer: TreeRecord) throws(EngineError) {
+        var done = 0
         func view(_ tree: TreeRecord) -> IndexView {
             IndexView(root: TreeRoot(pool: pool, reference: tree.root, hint: tree.hint, leafKind: .indexLeaf, version: version), owner: version)
         }
@@ -61,6 +65,10 @@ private final class VersionCheck {
             try unsafe view(buffer).forEach(in: KeyRange()) { (key, _) throws(EngineError) -> Bool in
                 let isInBoth = try unsafe view(index).withValue(key) { (_) throws(EngineError) in true } == true
                 if isInBoth { problem(index, "has a key that its insert buffer has too") }
+                if done % VersionCheck.keysPerReport == 0 {
+                    try progress?(WorkProgress(part: "insert buffer", done: done, total: Int(buffer.root.count)))
+                }
+                done += 1
                 return !isInBoth
             }
         } catch {

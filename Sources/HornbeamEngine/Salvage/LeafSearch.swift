@@ -1,12 +1,14 @@
-// Searches all page files for leaves whose parents are damaged.
+// Searches the page files for leaves whose parents are damaged.
 //
 // A record whose check is valid at its address was written there and is unchanged. If leaves of one tree overlap, the newest is chosen, since
 // newer leaves replace older ones with the same keys. A leaf that was removed with all its rows cannot be distinguished from a live one. The
 // count in the link to the damaged page shows whether the result is complete.
+//
+// Only the files of the file table are read. Others have dead pages, or pages of a transaction that was not committed: its leaves would be the newest.
 
 internal import HornbeamThreads
 
-/// Finds leaves of trees by reading all page files, without walking the trees.
+/// Finds leaves of trees by reading the page files, without walking the trees.
 package final class LeafSearch: Sendable {
     /// A leaf's record.
     private struct Found {
@@ -17,12 +19,15 @@ package final class LeafSearch: Sendable {
     private let pool: FramePool
     /// The checkpoint to salvage. Records of later checkpoints are ignored.
     private let checkpoint: UInt64
+    /// The files of the file table.
+    private let files: Set<PageFileNumber>
     /// The leaves of each tree, newest first; nil before the files have been read.
     private let found = Guarded<[TreeID: [Found]]?>(nil)
 
-    init(pool: FramePool, checkpoint: UInt64) {
+    init(pool: FramePool, checkpoint: UInt64, files: Set<PageFileNumber>) {
         self.pool = pool
         self.checkpoint = checkpoint
+        self.files = files
     }
 
     /// The newest leaves of a tree whose keys are all in a range, in key order.
@@ -75,7 +80,7 @@ package final class LeafSearch: Sendable {
         try found.withLock { (known) throws(EngineError) in
             if let known { return known }
             var trees: [TreeID: [Found]] = [:]
-            for file in try pool.files.files() {
+            for file in try pool.files.files() where files.contains(file.number) {
                 try pool.files.forEachRecord(in: file) { reference, heading in
                     let isLeaf = heading.kind == .tableLeaf || heading.kind == .indexLeaf
                     guard isLeaf, heading.checkpoint <= checkpoint else { return }

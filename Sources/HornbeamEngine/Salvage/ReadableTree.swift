@@ -93,15 +93,19 @@ extension Snapshot {
         return walk.tree
     }
 
-    /// A search for leaves in the store's page files, up to a checkpoint.
-    package func leafSearch(upTo checkpoint: UInt64) -> LeafSearch { LeafSearch(pool: pool, checkpoint: checkpoint) }
-
     /// The next object key that the store assigns.
     package var nextObjectKey: UInt64 { version.nextObjectKey }
 
     /// All trees by name, without insert buffers. The tree of the named values has an empty name.
     package var allTrees: [(name: String, id: TreeID)] {
         version.trees.filter { InsertBuffer.index(of: $0.name) == nil }.map { ($0.name, $0.id) }
+    }
+}
+
+extension Engine {
+    /// A search for leaves of the newest version in the page files.
+    package func leafSearch() -> LeafSearch {
+        LeafSearch(pool: core.pool, checkpoint: newestCheckpoint, files: Set(core.space.table.entries.keys))
     }
 }
 

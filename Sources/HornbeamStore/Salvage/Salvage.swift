@@ -21,7 +21,7 @@ final class Salvage {
         from engine: Engine, to target: Engine, model: ManagedObjectModel?, _ location: String, _ progress: ProgressRelay
     ) throws {
         source = try engine.snapshot()
-        search = source.leafSearch(upTo: engine.newestCheckpoint)
+        search = engine.leafSearch()
         self.target = target
         self.progress = progress
         let source = source

@@ -168,7 +168,7 @@ import Testing
     @Test func theReadablePartOfAnIndexHasItsBuffer() throws {
         try store.write { try $0.put(Self.batch(600..<640), in: index) }
         let snapshot = try store.engine.snapshot()
-        let readable = try snapshot.readable(index, snapshot.leafSearch(upTo: .max))
+        let readable = try snapshot.readable(index, store.engine.leafSearch())
         var found: [[UInt8]: [UInt8]] = [:]
         try unsafe readable.forEachEntry { (key, value) throws(EngineError) in unsafe found[Array(key)] = unsafe value.map { unsafe Array($0) } }
         #expect(found == model(0..<640))
@@ -256,6 +256,18 @@ import Testing
         #expect(try store.engine.check().problems == ["Tree t has a key that its insert buffer has too."])
         let error = #expect(throws: EngineError.self) { try moveAll() }
         #expect(error?.code == .damaged)
+    }
+
+    @Test func theComparisonWithTheBufferReportsProgressAndCanBeCancelled() throws {
+        try store.write { try $0.put(Self.batch(600..<640), in: index) }
+        var parts: [WorkProgress] = []
+        _ = try store.engine.check { (progress) throws(EngineError) in parts.append(progress) }
+        let count = try #require(try buffered())
+        #expect(parts.last == WorkProgress(part: "insert buffer", done: 0, total: count))
+        let error = #expect(throws: EngineError.self) {
+            _ = try store.engine.check { (progress) throws(EngineError) in if progress.part == "insert buffer" { throw .workCancelled } }
+        }
+        #expect(error?.code == .cancelled)
     }
 
     /// The entries have left the buffer when the key is found in the index.

@@ -96,7 +96,7 @@ import Testing
         let tree = try store.write { try $0.createIndex(named: "t") }
         try put(0..<2000, 1, store, tree)
         try store.reopen()
-        let place = try #require(try store.engine.snapshot().readable(tree, store.engine.snapshot().leafSearch(upTo: .max)).leaves.last)
+        let place = try #require(try store.engine.snapshot().readable(tree, store.engine.leafSearch()).leaves.last)
         try store.reopen()
         disk.damage("test.hornbeam/\(place.file.fileName)") { $0[Int(place.offset) + 40] ^= 1 }
         let error = #expect(throws: EngineError.self) { try store.engine.compact() }

@@ -105,7 +105,7 @@ struct SalvageTests {
     private func leaves(_ disk: SimulatedDisk) throws -> [Leaf] {
         let library = try open(disk.copy())
         let snapshot = try library.store.engine.snapshot()
-        let search = snapshot.leafSearch(upTo: .max)
+        let search = library.store.engine.leafSearch()
         var leaves: [Leaf] = []
         for (name, id) in snapshot.allTrees {
             let tree = try snapshot.readable(id, search)
