@@ -115,17 +115,18 @@ extension ManagedObjectContext {
         FreedMemory.returnToSystem(after: count - registry.count)
     }
 
-    /// Releases those of some objects that are not in use, unless the store is so small that they stay registered.
-    func releaseUnused(_ keys: [UInt64]) {
-        guard !retainsRegisteredObjects else { return }
-        registry.keepUnusedObjects(ofRows: scopes.rowCount)
-        registry.releaseUnused(keys)
+    /// Releases an object that is not in use, unless it is of a small store.
+    func releaseUnused(_ key: UInt64) {
+        if !retainsRegisteredObjects { registry.releaseUnused(key) }
     }
+
+    /// The objects of small stores stay registered when they are not in use.
+    func keepUnusedObjectsOfSmallStores() { registry.keepUnusedObjects(ofRows: scopes.rowCount) }
 
     @usableFromInline
     func sweepIfDue() {
         guard registry.isSweepDue || registry.isSweepOfNewObjectsDue, !retainsRegisteredObjects else { return }
-        registry.keepUnusedObjects(ofRows: scopes.rowCount)
+        keepUnusedObjectsOfSmallStores()
         if registry.isSweepDue { sweep() } else if registry.isSweepOfNewObjectsDue { registry.sweepNewObjects() }
     }
 }

@@ -185,11 +185,11 @@ internal import HornbeamStore
         for place in 0..<keyCount { unsafe releaseIfUnused(keys[place]) }
     }
 
-    /// Releases those of some objects that are not in use, and forgets which objects are new. Small stores keep their objects.
-    func releaseUnused(_ keys: [UInt64]) {
+    /// Releases an object that is not in use. Small stores keep theirs.
+    func releaseUnused(_ key: UInt64) {
         guard unusedMax == Self.unusedMin else { return }
-        newCount = 0
-        for key in keys { releaseIfUnused(key) }
+        if newCount > 0, unsafe newKeys?[newCount - 1] == key { newCount -= 1 }
+        releaseIfUnused(key)
     }
 
     private func releaseIfUnused(_ key: UInt64) {

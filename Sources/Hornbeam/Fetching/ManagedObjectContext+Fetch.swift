@@ -228,7 +228,7 @@ extension ManagedObjectContext {
 }
 
 /// Creates the objects of rows. Consecutive rows of one entity share one lookup of the entity cache.
-private struct FaultMaker {
+struct FaultMaker {
     private var scope: EntityScope?
     private var entityIndex: Int32 = -1
     private var slot = StoreSlot.first

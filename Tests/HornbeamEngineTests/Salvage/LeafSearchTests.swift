@@ -22,7 +22,6 @@ import Testing
         let tree = try store.write { try $0.createIndex(named: "t") }
         try store.write { try put(1, $0, tree) }
         try store.engine.checkpoint()
-        let root = try store.engine.snapshot().version.record(tree).root
         let transaction = try store.engine.begin()
         try put(2, transaction, tree)
         let written = try #require(transaction.earlyLeaves)
@@ -31,11 +30,13 @@ import Testing
         let image = disk.copy()
         transaction.abort()
 
-        image.damage("test.hornbeam/\(root.file.fileName)") { $0[Int(root.offset) + 40] ^= 1 }
         var options = store.options
         options.isReadOnly = true
         options.startingPoint = .lastReadable
-        let engine = try Engine.open("test.hornbeam", fileSystem: image, options: options)
+        func open() throws -> Engine { try Engine.open("test.hornbeam", fileSystem: image, options: options) }
+        let root = try open().snapshot().version.record(tree).root
+        image.damage("test.hornbeam/\(root.file.fileName)") { $0[Int(root.offset) + 40] ^= 1 }
+        let engine = try open()
         let readable = try engine.snapshot().readable(tree, engine.leafSearch())
         #expect(readable.gaps.map(\.lost) == [0])
         var values: [[UInt8]] = []
