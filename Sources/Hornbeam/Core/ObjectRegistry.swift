@@ -187,20 +187,22 @@ internal import HornbeamStore
 
     /// Releases an object that is not in use. Small stores keep theirs.
     func releaseUnused(_ key: UInt64) {
-        guard unusedMax == Self.unusedMin else { return }
+        guard unusedMax == Self.unusedMin, releaseIfUnused(key) else { return }
         if newCount > 0, unsafe newKeys?[newCount - 1] == key { newCount -= 1 }
-        releaseIfUnused(key)
     }
 
-    private func releaseIfUnused(_ key: UInt64) {
-        guard let place = place(of: Self.number(key)) else { return }
+    /// Returns whether the object was released.
+    @discardableResult
+    private func releaseIfUnused(_ key: UInt64) -> Bool {
+        guard let place = place(of: Self.number(key)) else { return false }
         let index = place * Self.groupSize + Self.cell(key)
-        guard unsafe cells[index] != nil, unsafe isKnownUniquelyReferenced(&cells[index]), isClean(index) else { return }
+        guard unsafe cells[index] != nil, unsafe isKnownUniquelyReferenced(&cells[index]), isClean(index) else { return false }
         let object = unsafe cells[index].take()
         count -= 1
         unsafe dueFaults?[place] &= ~(1 << UInt8(Self.cell(key)))
         freePlaces(upTo: place)
         withExtendedLifetime(object) {}
+        return true
     }
 
     /// Frees the slot of a group and those before it, while the groups have no objects and the next slot is free: no search passes such a slot.

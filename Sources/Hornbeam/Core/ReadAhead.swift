@@ -23,6 +23,9 @@ struct ReadAhead {
         self.property = ObjectIdentifier(property)
         self.key = key
         steps += 1
-        return steps > Self.stepsBeforeReadAhead
+        return predictsSteps
     }
+
+    /// True if the last steps were along one relationship from objects with near keys.
+    var predictsSteps: Bool { steps > Self.stepsBeforeReadAhead }
 }

@@ -8,9 +8,10 @@ extension ManagedObjectContext {
     ///         total += reading.value
     ///     }
     ///
-    /// The objects are those that `fetch` returns. Each is created before its call and released after it, unless the closure retains it or the stores have few
-    /// rows. A request with a batch size creates and releases them in batches, and so does one that prefetches relationships. Without a sort order, a limit and
-    /// unsaved changes, a request that no index serves reads each page of the store once, and the memory in use does not depend on the number of results.
+    /// The objects are those that `fetch` returns. They are created in batches, of the request's batch size if it has one, and released after the calls for
+    /// the batch, unless the closure retains them or the stores have few rows. Without a sort order, a limit and unsaved changes, a request that no index
+    /// serves reads each page of the store once, and creates and releases one object after the other; the memory in use does not depend on the number of
+    /// results.
     ///
     /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has changed or deleted. If it
     /// has saved a deletion, the values of the object may be zeros. It may reset the context: it then gets new objects for the remaining results.
@@ -33,7 +34,7 @@ extension ManagedObjectContext {
         defer { note(portions.stop(), results: count, watch) }
         while let rows = try portions.rows() {
             count += rows.count
-            try watch.pausing { try visit(FoundObjects(rows), request, body) }
+            try watch.pausing { try visitPortion(rows, request, body) }
         }
     }
 
@@ -43,9 +44,41 @@ extension ManagedObjectContext {
         return try readingSnapshot().portions(of: fetch)
     }
 
+    private func visitPortion<Object: ManagedObject>(_ rows: ResultSet, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
+        let visited = needsBatches(request) ? 0 : try visitOneByOne(rows, request, body)
+        if visited < rows.count { try visit(FoundObjects(rows).part(visited..<rows.count), request, body) }
+    }
+
+    private func needsBatches(_ request: FetchDescription) -> Bool {
+        request.fetchBatchSize > 0 || !request.relationshipKeyPathsForPrefetching.isEmpty || !request.returnsObjectsAsFaults
+            || request.shouldRefreshRefetchedObjects
+    }
+
+    /// Releases each object before the next one is created, which then gets its memory while that is in the processor's cache. Returns the number of rows
+    /// that were visited: fewer than all when the closure follows a relationship from one object after the other, since read-ahead needs their neighbours.
+    private func visitOneByOne<Object: ManagedObject>(
+        _ rows: ResultSet, _ request: FetchDescription, _ body: (Object) throws -> Void
+    ) throws -> Int {
+        var (next, maker, count) = (rows.makeIterator(), FaultMaker(), 0)
+        while let row = next.next() {
+            try body(known(maker.object(row, self), request))
+            if count % Self.rowsPerSweep == 0 {
+                keepUnusedObjectsOfSmallStores()
+                sweepIfDue()
+            }
+            count += 1
+            releaseUnused(row.reference.key)
+            if access.readAhead.predictsSteps { break }
+        }
+        return count
+    }
+
+    /// The number of rows after which objects that the closure has read are swept.
+    private static var rowsPerSweep: Int { 256 }
+
     private func visit<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
-        if let rows = found.rows, !needsBatches(request) { return try visitOneByOne(rows, request, body) }
-        let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : Self.batchSize
+        let usual = request.relationshipKeyPathsForPrefetching.isEmpty ? Self.batchSize : Self.prefetchingBatchSize
+        let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : usual
         var keys: [UInt64] = []
         for start in stride(from: 0, to: found.count, by: size) {
             keys.removeAll(keepingCapacity: true)
@@ -55,32 +88,11 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of objects for which relationships are prefetched together.
-    private static var batchSize: Int { 1000 }
-
-    private func needsBatches(_ request: FetchDescription) -> Bool {
-        request.fetchBatchSize > 0 || !request.relationshipKeyPathsForPrefetching.isEmpty || !request.returnsObjectsAsFaults
-            || request.shouldRefreshRefetchedObjects
-    }
-
-    /// Releases each object before the next one is created, which then gets its memory while that is in the processor's cache.
-    private func visitOneByOne<Object: ManagedObject>(_ rows: ResultSet, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
-        var (rows, maker, count) = (rows.makeIterator(), FaultMaker(), 0)
-        while let row = rows.next() {
-            if count % Self.rowsPerSweep == 0 {
-                keepUnusedObjectsOfSmallStores()
-                sweepIfDue()
-                // The closure may have changed the stores of the context.
-                maker = FaultMaker()
-            }
-            count += 1
-            try body(known(maker.object(row, self), request))
-            releaseUnused(row.reference.key)
-        }
-    }
-
-    /// The number of rows after which objects that the closure has read or retained are swept.
-    private static var rowsPerSweep: Int { 256 }
+    /// Fewer objects than those after which a sweep runs: they are released after the calls of the closure, while they are in the processor's cache.
+    /// An array of a KiB or more would make `malloc` merge all free blocks, of which it then divides some for the next objects.
+    private static var batchSize: Int { 120 }
+    /// Relationships are prefetched for more objects at a time.
+    private static var prefetchingBatchSize: Int { 1000 }
 
     /// Adds the keys of the objects to `keys`.
     private func visitBatch<Object: ManagedObject>(

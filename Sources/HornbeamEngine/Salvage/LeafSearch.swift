@@ -4,7 +4,7 @@
 // newer leaves replace older ones with the same keys. A leaf that was removed with all its rows cannot be distinguished from a live one. The
 // count in the link to the damaged page shows whether the result is complete.
 //
-// Only the files of the file table are read. Others have dead pages, or pages of a transaction that was not committed: its leaves would be the newest.
+// Only files with live pages are read. Others have dead pages, or pages of a transaction that was not committed: its leaves would be the newest.
 
 internal import HornbeamThreads
 
@@ -19,7 +19,7 @@ package final class LeafSearch: Sendable {
     private let pool: FramePool
     /// The checkpoint to salvage. Records of later checkpoints are ignored.
     private let checkpoint: UInt64
-    /// The files of the file table.
+    /// The files with live pages.
     private let files: Set<PageFileNumber>
     /// The leaves of each tree, newest first; nil before the files have been read.
     private let found = Guarded<[TreeID: [Found]]?>(nil)

@@ -83,6 +83,36 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
+    @Test("FET-5: forEach makes batches while its closure follows a relationship, so that the destinations of neighbours are read together", arguments: StoreKind.own)
+    func readsDestinationsAhead(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let maker = stack.newContext()
+        let departments = (0..<3_000).map { maker.department("d\($0)") }
+        for (number, employee) in try maker.fetch(FetchRequest<Employee>().sorted(by: "name")).enumerated() { employee.department = departments[number / 10] }
+        try maker.save()
+        let context = stack.newContext()
+        var (names, largest) = (0, 0)
+        try context.forEach(FetchRequest<Employee>()) {
+            if $0.department?.name != nil { names += 1 }
+            largest = max(largest, context.registeredCount)
+        }
+        #expect(names == Self.many && largest > 100)
+        // The first steps predict nothing. Then a department of each group of neighbours is a step, and the others are located with it.
+        #expect(context.rowsLookedUp < departments.count / 4)
+        withExtendedLifetime(stack) {}
+    }
+
+    @Test("FET-5: forEach locates the rows of its results together", arguments: StoreKind.own)
+    func locatesRows(kind: StoreKind) throws {
+        let stack = try stack(kind, count: Self.many)
+        let context = stack.newContext()
+        for (title, request) in try requests() {
+            try context.forEach(request) { #expect($0.salary >= 0) }
+            #expect(context.rowsLookedUp == 0, title)
+        }
+        withExtendedLifetime(stack) {}
+    }
+
     @Test("FET-5: forEach keeps objects that are in use, and few others that its closure looks up", arguments: StoreKind.own)
     func keepsObjectsInUse(kind: StoreKind) throws {
         let stack = try stack(kind, count: Self.many)
