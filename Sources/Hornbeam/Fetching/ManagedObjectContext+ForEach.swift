@@ -27,7 +27,7 @@ extension ManagedObjectContext {
             // Objects in memory are tested by their getters, which cannot throw.
             try requireNoReadFailures()
             try requireClass(Object.self, of: found, request)
-            return try visit(found, request, body)
+            return try visitInBatches(found, request, body)
         }
         var watch = FetchTimer(self)
         var count = 0
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
 
     private func visitPortion<Object: ManagedObject>(_ rows: ResultSet, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
         let visited = needsBatches(request) ? 0 : try visitOneByOne(rows, request, body)
-        if visited < rows.count { try visit(FoundObjects(rows).part(visited..<rows.count), request, body) }
+        if visited < rows.count { try visitInBatches(FoundObjects(rows).part(visited..<rows.count), request, body) }
     }
 
     private func needsBatches(_ request: FetchDescription) -> Bool {
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     /// The number of rows after which objects that the closure has read are swept.
     private static var rowsPerSweep: Int { 256 }
 
-    private func visit<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
+    private func visitInBatches<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription, _ body: (Object) throws -> Void) throws {
         let usual = request.relationshipKeyPathsForPrefetching.isEmpty ? Self.batchSize : Self.prefetchingBatchSize
         let size = request.fetchBatchSize > 0 ? request.fetchBatchSize : usual
         var keys: [UInt64] = []
@@ -84,6 +84,7 @@ extension ManagedObjectContext {
             keys.removeAll(keepingCapacity: true)
             try visitBatch(found.part(start..<min(start + size, found.count)), request, &keys, body)
             keepUnusedObjectsOfSmallStores()
+            // The last ones first, so that the registry removes each from the end of its list of new objects.
             for key in keys.reversed() { releaseUnused(key) }
         }
     }

@@ -192,6 +192,8 @@ final class Checkpointer: Sendable {
         let sequence = state.withLock { $0.latest.checkpoint }
         try appender.seal()
         let image = try write(version, sequence: sequence, writtenEarly: writtenEarly, isAwaited: true)
+        // The log may refuse the record. Then no checkpoint adds live pages to the file.
+        try appender.seal()
         assert(!image.catalogue.isInMemory && !image.catalogue.isEmpty, "The log names a catalogue in the page files.")
         return Attachment(image: image)
     }

@@ -196,6 +196,30 @@ import Testing
         try subject.expectContent()
     }
 
+    /// The cleaner's checkpoints of a round continue a file. Salvage would find the leaves of the refused transaction in it, as the newest ones.
+    @Test func noCheckpointContinuesTheFileOfARefusedCommit() throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let subject = try Subject(on: faults)
+        var random = SplitMix(seed: 10)
+        try subject.store.write { try subject.change($0, 0..<3000, &random) }
+        let engine = subject.store.engine
+        let log = try #require(engine.state.withLock { $0.log })
+        try engine.checkpoint()
+        let before = try Set(subject.files)
+        let transaction = try engine.begin()
+        try subject.change(transaction, 3000..<20_000, &random)
+        faults.add(FaultRule(.fail(.full), calls: [.write], kind: .log, isSticky: true))
+        #expect(throws: EngineError.self) { _ = try transaction.commit() }
+        faults.removeRules()
+        let refused = try Set(subject.files).subtracting(before)
+        #expect(!refused.isEmpty)
+        try subject.store.write { try $0.put([1], [1], in: subject.index) }
+        try engine.checkpointer.run(log: log, isForced: true, continuesFile: true)
+        let live = engine.core.space.table.entries.filter { $0.value.live > 0 }.keys.map(\.fileName)
+        #expect(refused.isDisjoint(with: live))
+        #expect(try engine.check().problems == [])
+    }
+
     /// A frame that was written, evicted and allocated again within one batch was in the list of new nodes twice, and was removed twice.
     @Test func abortedBatchesReturnTheirFrames() throws {
         let subject = try Subject(putsBatches: true)
