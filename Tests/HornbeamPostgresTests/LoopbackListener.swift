@@ -5,7 +5,8 @@ import Glibc
 /// A socket that listens at a free loopback port, and accepts connections on a thread of its own until it is released.
 final class LoopbackListener: Sendable {
     let port: UInt16
-    private let listener: Int32
+    private let listener: ListeningSocket
+    var descriptor: Int32 { listener.descriptor }
 
     /// - Parameter body: Receives each connection, which it closes.
     init(_ body: @escaping @Sendable (Int32) -> Void) throws {
@@ -21,19 +22,8 @@ final class LoopbackListener: Sendable {
         }
         guard listener >= 0, isListening else { throw POSIXError(.EADDRNOTAVAIL) }
         port = UInt16(bigEndian: address.sin_port)
-        self.listener = listener
-        Thread.detachNewThread {
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
-                body(client)
-            }
-        }
-    }
-
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        self.listener = ListeningSocket(listener)
+        self.listener.acceptEach(body)
     }
 }
 #endif

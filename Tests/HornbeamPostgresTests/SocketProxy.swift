@@ -32,7 +32,7 @@ final class SocketProxy: Sendable {
     /// The folder of the socket, for `host` in a connection string.
     let folder: String
     private let serverFolder: String
-    private let listener: Int32
+    private let listener: ListeningSocket
     private let cuts = Mutex<[Cut]>([])
     private let absence = Mutex<Absence?>(nil)
     private let hook = Mutex<(rest: Int, body: @Sendable () -> Void)?>(nil)
@@ -45,32 +45,25 @@ final class SocketProxy: Sendable {
         folder = FileManager.default.temporaryDirectory.appending(path: "p" + UUID().uuidString.prefix(8)).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         serverFolder = server
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        let status = Self.withAddress(folder + "/.s.PGSQL.5432") { [listener] in bind(listener, $0, $1) }
-        guard listener >= 0, status == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
-        Thread.detachNewThread { [weak self, listener] in
-            while true {
-                let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
-                guard let self, !self.refuses(client), let server = self.connect() else {
-                    close(client)
-                    continue
-                }
-                Thread.detachNewThread { [weak self] in
-                    var conversation = Conversation()
-                    while let proxy = self, proxy.forward(client, server, &conversation) {}
-                    close(client)
-                    close(server)
-                }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let status = Self.withAddress(folder + "/.s.PGSQL.5432") { bind(descriptor, $0, $1) }
+        guard descriptor >= 0, status == 0, listen(descriptor, 16) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+        listener = ListeningSocket(descriptor)
+        listener.acceptEach { [weak self] client in
+            guard let self, !self.refuses(client), let server = self.connect() else {
+                close(client)
+                return
+            }
+            Thread.detachNewThread { [weak self] in
+                var conversation = Conversation()
+                while let proxy = self, proxy.forward(client, server, &conversation) {}
+                close(client)
+                close(server)
             }
         }
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// Closes the connection that carries the message with a number, counted from 1, instead of forwarding the message.
     func closeAtMessage(_ number: Int, _ direction: Direction) { cuts.withLock { $0 = [Cut(direction: direction, rest: number)] } }
