@@ -17,7 +17,7 @@
     /// The number of entries in the index.
     package var count: Int { ownCount + (buffer?.view.ownCount ?? 0) }
     /// The number of entries without those of the buffer.
-    private var ownCount: Int { Int(root.reference.count) }
+    var ownCount: Int { Int(root.reference.count) }
 
     /// Calls `body` with the value of a key, valid during the call. Returns nil if the index lacks the key. O(log n).
     @inlinable @inline(__always)
@@ -37,24 +37,7 @@
         _ = try withValue(unsafe Bytes(key)) { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
     }
 
-    @inline(__always)
-    func withValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
-        if let buffer, let found = try buffer.view.withOwnValue(key, body) { return found }
-        return try withOwnValue(key, body)
-    }
-
-    @inline(__always)
-    private func withOwnValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
-        guard !root.reference.isEmpty else { return nil }
-        return try root.reading { () throws(EngineError) in
-            let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
-            let (index, found) = leaf.lowerBound(key)
-            guard found else { return nil }
-            return try readValue(leaf, index, body)
-        }
-    }
-
-    private func readValue<R>(
+    func readValue<R>(
         _ leaf: SlottedNode, _ i: Int, _ body: (Bytes) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         guard leaf.isBlob(i) else { return try body(leaf.value(i)) }

@@ -29,13 +29,6 @@ extension FramePool {
         return frame
     }
 
-    /// Asks the system to read a child ahead, unless it is in memory.
-    func readChildAhead(_ node: SlottedNode, _ i: Int) {
-        guard childInMemory(node, i) == nil else { return }
-        let link = node.child(i)
-        if frame(holding: link.address) == nil { files.readAhead(link) }
-    }
-
     /// The frame of the page of a link in a node of this level. Must be called inside an epoch.
     func child(_ link: PageReference, below level: Int) throws(EngineError) -> UInt32 {
         if link.isInMemory { return link.frame }
@@ -145,17 +138,24 @@ extension FramePool {
         }
     }
 
+    /// The reference of the leaf at the end of a descent, unless the leaf is known to be in memory. Reads the inner nodes.
+    func leafOnDisk(_ choose: (SlottedNode) -> Int) throws(EngineError) -> PageReference? {
+        var frame = try frame()
+        while pool.page(frame).level > 0 {
+            let node = SlottedNode(pool.page(frame))
+            let index = choose(node)
+            if node.page.level == 1 { return pool.childInMemory(node, index) == nil ? node.child(index) : nil }
+            frame = try pool.child(node, index)
+        }
+        return nil
+    }
+
     /// Asks the system to read the leaf at the end of a descent ahead. Reads the inner nodes.
     func readLeafAhead(_ choose: (SlottedNode) -> Int) throws(EngineError) {
         guard !reference.isEmpty else { return }
         try reading { () throws(EngineError) in
-            var frame = try frame()
-            while pool.page(frame).level > 0 {
-                let node = SlottedNode(pool.page(frame))
-                let index = choose(node)
-                if node.page.level == 1 { return pool.readChildAhead(node, index) }
-                frame = try pool.child(node, index)
-            }
+            guard let leaf = try leafOnDisk(choose), pool.frame(holding: leaf.address) == nil else { return }
+            pool.files.readAhead(leaf)
         }
     }
 

@@ -165,6 +165,41 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
+    /// The index is larger than its buffer, so it probably has a key. A leaf of the buffer that is in memory is searched before one of the index is read.
+    @Test func aLookupReadsNoLeafOfTheBufferForAKeyOfTheIndex() throws {
+        for start in stride(from: 600, to: 800, by: 40) { try store.write { try $0.put(Self.batch(start..<start + 40), in: index) } }
+        let buffered = try (0..<2).map { try #require(try views().buffer.entry(at: $0)).key }
+        try store.reopen()
+        let (view, buffer) = try views()
+        for number in 0..<5 { #expect(try view.get(Self.key(number)) == [1]) }
+        #expect(try Self.leavesInMemory(buffer) == 0)
+        #expect(try view.get(buffered[0]) == [2])
+        #expect(try Self.leavesInMemory(buffer) == 1)
+        let leaves = try Self.leavesInMemory(view)
+        #expect(try view.get(buffered[1]) == [2])
+        #expect(try Self.leavesInMemory(view) == leaves && leaves > 0)
+        #expect(try view.get(Self.key(5000)) == nil)
+    }
+
+    private func views() throws -> (index: IndexView, buffer: IndexView) {
+        let view = try store.engine.snapshot().index(index)
+        return (view, try #require(view.buffer?.view))
+    }
+
+    /// The number of leaves of a tree that are in the pool.
+    private static func leavesInMemory(_ view: IndexView) throws -> Int {
+        try view.root.reading { () throws(EngineError) in
+            func count(_ frame: UInt32) throws(EngineError) -> Int {
+                let node = SlottedNode(view.root.pool.page(frame))
+                if node.page.level == 1 { return (0..<node.count).count { view.root.pool.childInMemory(node, $0) != nil } }
+                var sum = 0
+                for i in 0..<node.count { sum += try count(try view.root.pool.child(node, i)) }
+                return sum
+            }
+            return try count(try view.root.frame())
+        }
+    }
+
     @Test func theReadablePartOfAnIndexHasItsBuffer() throws {
         try store.write { try $0.put(Self.batch(600..<640), in: index) }
         let snapshot = try store.engine.snapshot()
