@@ -32,13 +32,13 @@ extension CommitPipeline {
             let isAlone = unsafe !turn.isAwaited && state.pending.isEmpty && !state.isFlushing
             guard isAlone, let log = unsafe state.log else { return nil }
             unsafe state.isFlushing = true
-            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            registry.pool.files.writersAtWork.wrappingAdd(1, ordering: .relaxed)
             return log
         }
     }
 
     private func endLogFirst() {
-        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        registry.pool.files.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.withLock {
             assert(unsafe state.isFlushing, "The writer leads until the fast path ends.")
             unsafe state.isFlushing = false
@@ -70,7 +70,7 @@ extension CommitPipeline {
 
     /// Poisons the store, because the logged transaction could not be applied, or the log could not be written.
     func failLogFirst(_ error: EngineError) -> EngineError {
-        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        registry.pool.files.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         return monitor.withLock {
             fail([], error, logged: true)
             unsafe state.isFlushing = false

@@ -123,7 +123,7 @@ final class CommitPipeline: Sendable {
                 turn.release()
                 throw refusal
             }
-            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            registry.pool.files.writersAtWork.wrappingAdd(1, ordering: .relaxed)
             assert(unsafe state.acknowledged <= state.executed.number, "A transaction builds on the newest version.")
             return unsafe state.executed
         }
@@ -131,7 +131,7 @@ final class CommitPipeline: Sendable {
 
     /// Grants the turn to the next writer.
     func endTurn() {
-        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        registry.pool.files.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.withLock { turn.release() }
     }
 
@@ -260,7 +260,7 @@ final class CommitPipeline: Sendable {
         throttle(lag: lag())
         let group = unsafe state.pending
         unsafe state.pending = []
-        registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+        registry.pool.files.writersAtWork.wrappingAdd(1, ordering: .relaxed)
         let isDue = unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false
         let syncs = needsSync || isDue || group.contains { $0.needsSync }
         monitor.unlock()
@@ -286,7 +286,7 @@ final class CommitPipeline: Sendable {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
             for commit in group { commit.callPublished() }
         }
-        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        registry.pool.files.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
         assert(unsafe state.isFlushing, "A batch has a leader until it is finished.")
         unsafe state.isFlushing = false

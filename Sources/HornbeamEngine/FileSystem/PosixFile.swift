@@ -18,6 +18,7 @@ final class PosixFile: File {
     private let owner = getpid()
     private let forks = ProcessForks.watch()
     private let isClosed = Atomic(false)
+    private let pattern = AccessPattern()
 
     init(path: String, descriptor: Int32) {
         self.path = path
@@ -36,6 +37,7 @@ final class PosixFile: File {
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {
         if forks != ProcessForks.count { try checkOwner() }
+        if let isRandom = pattern.note(offset: offset, count: buffer.count) { advise(isRandom: isRandom) }
         var done = 0
         while done < buffer.count {
             let count = unsafe pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
@@ -47,6 +49,13 @@ final class PosixFile: File {
             }
         }
         return done
+    }
+
+    /// Turns the system's read-ahead off or on.
+    private func advise(isRandom: Bool) {
+        #if canImport(Glibc)
+        _ = posix_fadvise(descriptor, 0, 0, isRandom ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL)
+        #endif
     }
 
     func readAhead(at offset: UInt64, count: Int) {

@@ -3,6 +3,7 @@
 // field.
 
 internal import HornbeamThreads
+internal import Synchronization
 
 extension PageFiles {
     /// Reads and verifies a page into the start of `buffer`, which holds at least its raw bytes.
@@ -65,8 +66,14 @@ extension PageFiles {
                 do throws(PageFault) {
                     guard let (file, nanoseconds) = reading else { throw .short }
                     let header = unsafe try verified(UnsafeRawBufferPointer(record), reference)
-                    if cachePriority.removes(header.heading.kind, readNanoseconds: nanoseconds) {
-                        file.removeFromCache(at: reference.offset, count: count)
+                    switch cachePriority.action(after: header.heading.kind, readNanoseconds: nanoseconds) {
+                    case .keep: break
+                    case .remove: file.removeFromCache(at: reference.offset, count: count)
+                    // The sync of a commit would wait for the block.
+                    case .readAround where writersAtWork.load(ordering: .relaxed) > 0: break
+                    case .readAround:
+                        let block = PageCachePriority.blockBytes
+                        file.readAhead(at: reference.offset / block * block, count: Int(block))
                     }
                     let payload = unsafe record[PageHeader.bytes..<PageHeader.bytes + header.storedBytes]
                     return unsafe try body(header, unsafe UnsafeRawBufferPointer(rebasing: payload))

@@ -3,6 +3,7 @@
 // them. This folder does not know trees: higher folders interpret the references between records.
 
 internal import HornbeamThreads
+internal import Synchronization
 
 /// The page files of one store.
 package final class PageFiles: Sendable {
@@ -48,6 +49,8 @@ package final class PageFiles: Sendable {
     let fileSystem: any FileSystem
     let salt: UInt64
     let cachePriority = PageCachePriority()
+    /// The number of running transactions and of groups that are being written.
+    let writersAtWork = Atomic(0)
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
 

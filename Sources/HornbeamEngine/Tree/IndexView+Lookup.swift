@@ -10,8 +10,8 @@ extension IndexView {
     /// Searches the index and its buffer, at most one of which has the key. Searching a leaf in memory takes much less time than reading one, so the buffer
     /// comes first if its leaf is in memory. Otherwise the larger tree does, since it probably has the key.
     private func withValue<R>(_ key: Bytes, _ buffer: IndexView, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
-        let isRead = try buffer.isLeafOnDisk(of: key)
-        let (first, second) = isRead && ownCount >= buffer.ownCount ? (self, buffer) : (buffer, self)
+        let mustRead = try buffer.isLeafOnDisk(of: key)
+        let (first, second) = mustRead && ownCount >= buffer.ownCount ? (self, buffer) : (buffer, self)
         if let found = try first.withOwnValue(key, body) { return found }
         return try second.withOwnValue(key, body)
     }

@@ -31,7 +31,7 @@ package final class Snapshot: Sendable {
     package var isExpired: Bool { version.isExpired }
 
     /// True while a transaction runs or is written to the log. It then uses one of the processors.
-    package var hasRunningWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
+    package var hasRunningWriter: Bool { registry.pool.files.writersAtWork.load(ordering: .relaxed) > 0 }
 
     /// The pool's goal for its memory, in bytes.
     package var poolBytes: Int { poolPages * pool.pageSize }

@@ -15,8 +15,6 @@ final class VersionRegistry: Sendable {
     let retention: Retention
     let state: Guarded<State>
     private let newest: Atomic<UInt64>
-    /// The number of running transactions and of groups that are being written.
-    let writersAtWork = Atomic<Int>(0)
 
     struct State {
         /// The live versions in ascending order; the last one is published.

@@ -67,6 +67,22 @@ import Testing
         }
     }
 
+    /// The system's read-ahead is turned off and on meanwhile.
+    @Test(arguments: Kind.allCases) func readsInAnyOrderAndReadAheadReturnTheBytes(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("pages"), .create)
+        let bytes = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+        try write(bytes, to: file, at: 0)
+        try file.sync(.pages)
+        var random = SplitMix(seed: 7)
+        for round in 0..<200 {
+            let start = round / 20 % 2 == 0 ? Int.random(in: 0..<bytes.count, using: &random) : round * 5000
+            if round % 3 == 0 { file.readAhead(at: UInt64(start), count: 40_000) }
+            if round % 7 == 0 { file.removeFromCache(at: UInt64(start), count: 5000) }
+            #expect(try read(file, 5000, at: UInt64(start)) == Array(bytes[start..<min(start + 5000, bytes.count)]))
+        }
+    }
+
     @Test func writesDoNotFollowSymbolicLinks() throws {
         let place = try Place(.posix)
         try write([1, 2, 3], to: try place.fileSystem.open(place.path("target"), .create), at: 0)
