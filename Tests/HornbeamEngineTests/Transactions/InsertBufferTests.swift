@@ -168,16 +168,17 @@ import Testing
     /// The index is larger than its buffer, so it probably has a key. A leaf of the buffer that is in memory is searched before one of the index is read.
     @Test func aLookupReadsNoLeafOfTheBufferForAKeyOfTheIndex() throws {
         for start in stride(from: 600, to: 800, by: 40) { try store.write { try $0.put(Self.batch(start..<start + 40), in: index) } }
-        let buffered = try [0, 12].map { try #require(try views().buffer.entry(at: $0)).key }
+        let buffered = try (0..<40).map { try #require(try views().buffer.entry(at: $0)).key }
         try store.reopen()
         let (view, buffer) = try views()
         for number in 0..<5 { #expect(try view.get(Self.key(number)) == [1]) }
         #expect(try Self.leavesInMemory(buffer) == 0)
         #expect(try view.get(buffered[0]) == [2])
         #expect(try Self.leavesInMemory(buffer) == 1)
-        #expect(try Self.isLeafOnDisk(view, buffered[1]) && !Self.isLeafOnDisk(buffer, buffered[1]))
-        #expect(try view.get(buffered[1]) == [2])
-        #expect(try Self.isLeafOnDisk(view, buffered[1]))
+        // Another key of the same leaf, which belongs to a leaf of the index that was not read.
+        let other = try #require(try buffered.first { try Self.isLeafOnDisk(view, $0) && !Self.isLeafOnDisk(buffer, $0) })
+        #expect(try view.get(other) == [2])
+        #expect(try Self.isLeafOnDisk(view, other))
         #expect(try view.get(Self.key(5000)) == nil)
     }
 
