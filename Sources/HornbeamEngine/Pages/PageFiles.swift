@@ -49,7 +49,7 @@ package final class PageFiles: Sendable {
     let fileSystem: any FileSystem
     let salt: UInt64
     let cachePriority = PageCachePriority()
-    /// The number of running transactions and of groups that are being written.
+    /// The number of running transactions and of groups that are being written. Meanwhile, reads request no further blocks.
     let writersAtWork = Atomic(0)
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
