@@ -35,7 +35,7 @@ struct LockSuite {
     static let rows = Operation.allCases.flatMap { operation in
         let id = "S" + operation.rawValue
         return [
-            Row(id: id, title: "\(operation.title): time under the most used shared lock", unit: "%", goal: .atMost(100 / Double(threads))),
+            Row(id: id, title: "\(operation.title): share of its time under the most used shared lock", unit: "%", goal: .atMost(100 / Double(threads))),
             Row(id: id + "l", title: "… shared locks taken", unit: "1"),
             Row(id: id + "t", title: "… processor time", unit: "ns"),
         ]

@@ -17,7 +17,7 @@ struct TextTable {
         return "\(samples.median.short) [\(samples.least.short)–\(samples.most.short)]"
     }
 
-    /// Hornbeam's figure divided by that of the contestant that the goal names, otherwise by that of the best rival.
+    /// Hornbeam's figure divided by that of the contestant that the goal names; without a goal, by that of LMDB, or else of SQLite or libpq.
     private func ratio(_ row: Row) -> String {
         guard let own = results.median(row.id, .hornbeam) else { return "" }
         let named = row.goal?.of ?? (row.goal == nil ? [.lmdb, .sqlite, .libpq].first { results.median(row.id, $0) != nil } : nil)

@@ -53,7 +53,7 @@ enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }
         try await keepBooks(at: url)
         let library = try open(url)
         let id = try await write(library)
-        #expect(try read(library.viewContext, id) == ["The Last Man", "Frankenstein"])
+        #expect(try read(library, id) == ["The Last Man", "Frankenstein"])
         try library.close()
         #expect(try count("author.name == 'Mary Shelley'", at: url) == 2)
     }
@@ -104,8 +104,9 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
     return id
 }
 
-@MainActor private func read(_ context: ManagedObjectContext, _ id: ManagedObjectID) throws -> [String] {
+@MainActor private func read(_ library: PersistentContainer, _ id: ManagedObjectID) throws -> [String] {
     // snippet
+    let context = library.viewContext
     let request = FetchRequest<Book>()
         .where { $0.author.name == "Mary Shelley" }
         .sorted(by: \.year, .descending)

@@ -21,7 +21,7 @@ enum HostileMode: Mode {
                     let title = "\(kind.rawValue) \(number): \(edits.map(\.name).joined(separator: " and ")) (\(opening))"
                     guard run.includes(title) else { continue }
                     try run.beginCase(title)
-                    run.add("\(number % 2 == 0 ? "alone" : "in pairs"), \(kind.rawValue)")
+                    run.add("\(number % 2 == 0 ? "alone" : "in pairs") in \(kind.rawValue)")
                     try HostileStore.use(store.image.files(edits.map(\.edit)), opening)
                 }
             }

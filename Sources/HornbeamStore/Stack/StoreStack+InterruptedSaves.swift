@@ -55,7 +55,7 @@ extension StoreStack {
     /// Whether the coordinating store has the commit record of a prepared part. Nil if the store is open for reading and does not show the record: the
     /// record may be in the log, and the next process that writes the store makes it durable.
     private func isCommitted(_ prepared: PreparedChanges, by decider: Store) throws -> Bool? {
-        if decider.isReadOnly, decider.lastReadable == nil { _ = try decider.refresh() }
+        if decider.isReadOnly, decider.others.lastReadable == nil { _ = try decider.refresh() }
         let hasRecord = try EngineError.translated { () throws(EngineError) in
             try decider.engine.snapshot().value(StoredValue.decision(prepared.decision)) != nil
         }

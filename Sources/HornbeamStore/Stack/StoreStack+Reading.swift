@@ -125,8 +125,8 @@ extension TwoPhaseCommit {
 extension Store {
     /// Reads the commits of other processes. A store whose model another process has changed shows its last state.
     fileprivate func refreshUnlessSuperseded() throws {
-        if lastReadable != nil { return }
-        do { _ = try refresh() } catch where lastReadable != nil { return }
+        if others.lastReadable != nil { return }
+        do { _ = try refresh() } catch where others.lastReadable != nil { return }
     }
 
     /// Applies a prepared part in memory, for a store that cannot be written.

@@ -20,7 +20,7 @@ extension Store {
             if error.code != .schemaChanged {
                 // The next call begins after these commits.
                 publishUnknownChange(engine.latest.rawValue)
-                isHistoryBehind.store(true, ordering: .releasing)
+                others.isHistoryBehind.store(true, ordering: .releasing)
             }
             throw error
         }
@@ -37,10 +37,10 @@ extension Store {
     private func receiveCommits(_ followed: Engine.Followed) throws {
         let readings = engine.readingsOfOthers
         let snapshot = try snapshot()
-        if let last = lastReadable { throw last.error }
-        verifiedReadings.store(readings, ordering: .releasing)
+        if let last = others.lastReadable { throw last.error }
+        others.verifiedReadings.store(readings, ordering: .releasing)
         if followed.hasTurn { try readPreparedPart(in: snapshot) }
-        if isHistoryBehind.load(ordering: .acquiring) { try takeOverHistory(snapshot.engineSnapshot) }
+        if others.isHistoryBehind.load(ordering: .acquiring) { try takeOverHistory(snapshot.engineSnapshot) }
         guard snapshot.transaction > followed.after.rawValue else { return }
         try cacheMetadata(of: snapshot.engineSnapshot)
         let isComplete = try publishHistory(after: followed.after.rawValue)
@@ -51,9 +51,10 @@ extension Store {
     /// Reads the hints about history, which another process may have begun.
     private func takeOverHistory(_ snapshot: Snapshot) throws {
         if let history { try history.takeOver(snapshot) } else if let tree = snapshot.tree(named: HistoryKey.treeName) {
-            beginHistory(try HistoryLog.kept(in: tree, as: options, reader, snapshot))
+            let history = try HistoryLog.kept(in: tree, as: options, reader, snapshot)
+            others.begunHistory.withLock { $0 = history }
         }
-        isHistoryBehind.store(false, ordering: .releasing)
+        others.isHistoryBehind.store(false, ordering: .releasing)
     }
 
     /// A prepared part beside the turn belongs to a process that died in a two-phase commit, since a living one keeps the turns of all its stores.
@@ -65,22 +66,11 @@ extension Store {
 
     // MARK: The schema
 
-    /// The last version of the old model, if another process has changed the model; otherwise nil.
-    var lastReadable: LastReadableVersion? {
-        guard isSuperseded.load(ordering: .acquiring) else { return nil }
-        return lastReadableVersion.withLock(\.self)
-    }
-
-    func setLastReadable(_ version: LastReadableVersion) {
-        lastReadableVersion.withLock { $0 = $0 ?? version }
-        isSuperseded.store(true, ordering: .releasing)
-    }
-
     /// Throws `modelMismatch` if a snapshot may contain commits of another process and has another schema than this store.
     func verifySchema(of snapshot: Snapshot) throws {
-        guard isShared, engine.readingsOfOthers != verifiedReadings.load(ordering: .acquiring) else { return }
+        guard isShared, engine.readingsOfOthers != others.verifiedReadings.load(ordering: .acquiring) else { return }
         guard try snapshot.value(StoredValue.catalogue) != storedCatalogue else { return }
-        setLastReadable(LastReadableVersion(snapshot: newestInUse, error: schemaChanged))
+        others.setLastReadable(LastReadableVersion(snapshot: newestInUse, error: schemaChanged))
         throw schemaChanged
     }
 

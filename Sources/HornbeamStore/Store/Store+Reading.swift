@@ -15,7 +15,7 @@ extension Store {
     ///   store is opened again.
     package func refresh() throws -> Bool {
         guard isReadOnly || isShared, fixedSnapshot == nil else { return false }
-        if let last = lastReadable { throw last.error }
+        if let last = others.lastReadable { throw last.error }
         // The follower publishes the commits of a shared store.
         if isShared { return try EngineError.translated { () throws(EngineError) in try engine.refresh() } }
         let shown = try self.snapshot()
@@ -28,7 +28,7 @@ extension Store {
                 .modelMismatch,
                 "Another process changed the model of “\(location)” while it was open here for reading. It shows its last state of the old "
                     + "model. Close it and open it again with the new model.")
-            setLastReadable(LastReadableVersion(snapshot: shown, error: error))
+            others.setLastReadable(LastReadableVersion(snapshot: shown, error: error))
             throw error
         }
         try cacheMetadata(of: snapshot)

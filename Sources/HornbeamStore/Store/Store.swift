@@ -2,7 +2,6 @@ package import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 internal import HornbeamThreads
-internal import Synchronization
 
 /// An open store: maps the objects of the model to the tables and indexes of the engine.
 ///
@@ -13,19 +12,9 @@ package final class Store: Sendable {
     /// The identity of the store, fixed at its creation. It is part of the IDs of its objects.
     package let identifier: UUID
     package let model: ManagedObjectModel
-    package let isReadOnly: Bool
-    /// True if several processes can write the store.
-    package let isShared: Bool
     let engine: Engine
     let reader: RowReader
-    let durability: SaveDurability
-    /// The custom store of which this store caches rows.
-    let backing: StoreBacking?
-
     let options: Options
-    /// The newest transaction that recovery found. When a store is opened again after `durabilityLost`, a save is durable if its transaction
-    /// is not newer than this one.
-    package let recoveredTransaction: UInt64
     /// The transaction of the first snapshot that was taken when the store was opened. Earlier versions may have an older model.
     let openedTransaction: UInt64
     /// The state of two-phase commits in this store.
@@ -35,20 +24,11 @@ package final class Store: Sendable {
     let batchThread = BatchThread()
     /// The history at the opening.
     private let openedHistory: HistoryLog?
-    /// The history that another process has begun since.
-    private let begunHistory = Guarded<HistoryLog?>(nil)
-    /// True if this process must read the hints about the newest history again, because reading it failed.
-    let isHistoryBehind = Atomic(false)
+    let others = OtherProcesses()
     let keys: Guarded<KeyReserve>
     let cachedMetadata: Guarded<CachedMetadata>
     /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
-    /// The last version of the old model, set when another process has changed the model of a store that is open here.
-    let lastReadableVersion = Guarded<LastReadableVersion?>(nil)
-    /// True if there is such a version.
-    let isSuperseded = Atomic(false)
-    /// The engine's count of readings of other processes' commits at the last verification of the schema.
-    let verifiedReadings = Atomic(0)
     /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// A reference to the folder of a memory store, so that it is not freed.
@@ -71,26 +51,28 @@ package final class Store: Sendable {
         self.storedCatalogue = storedCatalogue
         self.openedTransaction = openedTransaction
         model = reader.schema.model
-        isReadOnly = options.readOnly
-        isShared = engine.isShared
-        durability = options.durability
-        backing = options.backing
         self.options = options
-        recoveredTransaction = engine.recovered.rawValue
         keys = Guarded(KeyReserve())
         cachedMetadata = Guarded(CachedMetadata(values: metadata))
     }
 
     var schema: Schema { reader.schema }
+    package var isReadOnly: Bool { options.readOnly }
+    /// True if several processes can write the store.
+    package var isShared: Bool { engine.isShared }
+    var durability: SaveDurability { options.durability }
+    /// The custom store of which this store caches rows.
+    var backing: StoreBacking? { options.backing }
+
+    /// The newest transaction that recovery found. When a store is opened again after `durabilityLost`, a save is durable if its transaction
+    /// is not newer than this one.
+    package var recoveredTransaction: UInt64 { engine.recovered.rawValue }
 
     /// Nil for a store without history.
     var history: HistoryLog? {
         if openedHistory != nil || !isShared { return openedHistory }
-        return begunHistory.withLock(\.self)
+        return others.begunHistory.withLock(\.self)
     }
-
-    /// Records the history that another process has begun.
-    func beginHistory(_ history: HistoryLog) { begunHistory.withLock { $0 = history } }
 
     // MARK: Identities
 
@@ -111,14 +93,14 @@ package final class Store: Sendable {
 
     /// The number of the newest readable commit, in O(1).
     package var latestTransaction: UInt64 {
-        if let last = lastReadable?.snapshot { return last.transaction }
+        if let last = others.lastReadable?.snapshot { return last.transaction }
         return engine.latest.rawValue
     }
 
     /// A snapshot of the newest committed version. Calls between the same two commits share one snapshot.
     package func snapshot() throws -> StoreSnapshot {
         if let fixedSnapshot { return fixedSnapshot }
-        if let last = lastReadable {
+        if let last = others.lastReadable {
             guard let snapshot = last.snapshot else { throw last.error }
             return snapshot
         }
