@@ -179,9 +179,13 @@ final class SimulatedFile: File {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {
-        let content = disk.state.withLock { $0.live.content(of: node) ?? [] }
+        let (content, unreadable) = disk.state.withLock { ($0.live.content(of: node) ?? [], $0.unreadable[path] ?? []) }
         guard offset < UInt64(content.count) else { return 0 }
         let count = min(buffer.count, content.count - Int(offset))
+        let (sector, last) = (Int(offset) / SimulatedDisk.sectorBytes, (Int(offset) + count - 1) / SimulatedDisk.sectorBytes)
+        guard !unreadable.contains(where: { sector <= $0 && $0 <= last }) else {
+            throw EngineError(.inputOutput, "A sector of the simulated disk cannot be read.", path: path)
+        }
         unsafe content.withBytes { bytes in
             unsafe buffer.part(0..<count).copyMemory(from: bytes.part(Int(offset)..<Int(offset) + count))
         }

@@ -51,7 +51,12 @@ package final class SimulatedDisk: FileSystem {
         var shared: [DiskState.NodeID: SharedMemoryLocks] = [:]
         /// The largest number of bytes of all files, in whole blocks; nil for no limit.
         var capacity: Int?
+        /// The unreadable sectors of each file.
+        var unreadable: [String: Set<Int>] = [:]
     }
+
+    /// The bytes of a sector that cannot be read.
+    package static let sectorBytes = 4096
 
     /// Guards all state of the disk.
     let state: Guarded<State>
@@ -108,7 +113,12 @@ package final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// A disk with the visible content of this one, all of it durable.
+    /// Makes the sector with a byte of a file unreadable: reads of it fail.
+    package func makeUnreadable(_ path: String, at offset: UInt64) {
+        state.withLock { _ = $0.unreadable[path, default: []].insert(Int(offset) / SimulatedDisk.sectorBytes) }
+    }
+
+    /// A disk with the visible content of this one, all of it durable and readable.
     package func copy() -> SimulatedDisk { SimulatedDisk(state.withLock { $0.live }) }
 
     /// The largest number of bytes of all files, in whole blocks; nil for no limit. A larger write writes the part that fits and throws `full`.

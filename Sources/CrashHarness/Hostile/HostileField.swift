@@ -67,7 +67,7 @@ struct HostileField {
     ]
     private static let fileTable = [("files", 0, 4), ("number of a file", 4, 4), ("live bytes", 8, 8), ("empty since", 16, 8)]
     private static let recordHeader = [
-        ("magic", 0, 2), ("kind", 2, 1), ("codec", 3, 1), ("stored bytes", 4, 4), ("raw bytes", 8, 4), ("tree and level", 12, 4), ("checkpoint", 16, 8),
+        ("magic", 0, 2), ("kind", 2, 1), ("codec", 3, 1), ("stored bytes", 4, 4), ("raw bytes", 8, 4), ("tree and level", 12, 4), ("version", 16, 8),
     ]
     private static let nodeHeader = [
         ("kind", 0, 1), ("level", 1, 1), ("count", 2, 2), ("capacity", 4, 2), ("prefix length", 6, 2), ("heap start", 8, 2), ("garbage", 10, 2),

@@ -40,7 +40,7 @@ extension StoreImage {
             let info = unsafe try payload.withUnsafeMutableBytes { unsafe try files.read(reference, into: $0) }
             let heading = info.heading
             return Record(
-                kind: heading.kind.rawValue, tree: heading.tree.rawValue | UInt32(heading.level) << 24, checkpoint: heading.checkpoint,
+                kind: heading.kind.rawValue, tree: heading.tree.rawValue | UInt32(heading.level) << 24, version: heading.version.rawValue,
                 flags: reference.flags, payload: Array(payload.prefix(info.rawBytes)))
         }
 
@@ -91,7 +91,7 @@ extension StoreImage {
             payload.set(4, 4, 1)
             payload.set(8, 8, UInt64(records.reduce(0) { $0 + ($1.payload.count + StoreImage.recordHeaderBytes + 7) & ~7 }))
             payload.set(16, 8, .max)
-            return add(Record(kind: 4, tree: 0, checkpoint: 1, flags: 0, payload: payload))
+            return add(Record(kind: 4, tree: 0, version: 1, flags: 0, payload: payload))
         }
     }
 }

@@ -10,7 +10,7 @@ struct StoreImage {
         var kind: UInt8
         /// The number of the tree, and in the upper byte the level of the node.
         var tree: UInt32
-        var checkpoint: UInt64
+        var version: UInt64
         var flags: UInt16
         var payload: [UInt8]
         /// The references in the payload to other records.
@@ -98,7 +98,7 @@ struct StoreImage {
         header.set(4, 4, UInt64(payload.count))
         header.set(8, 4, UInt64(payload.count))
         header.set(12, 4, UInt64(record.tree))
-        header.set(16, 8, record.checkpoint)
+        header.set(16, 8, record.version)
         for edit in edits { header.set(edit.offset, edit.width, edit.value) }
         let check = hash(header[..<24], payload[...], seed: salt ^ mixed(address))
         header.set(24, 8, check)

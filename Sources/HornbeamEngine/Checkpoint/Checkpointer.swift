@@ -89,7 +89,7 @@ final class Checkpointer: Sendable {
         try engine.requireStore()
         if !continuesFile { try appender.seal() }
         // During recovery (`log` is nil) and closing, no other thread commits, so all processors are free.
-        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isThrottled: isThrottled)
+        let image = try write(version, isAwaited: isAwaited || isClosing || log == nil, isThrottled: isThrottled)
         var meta = before.latest
         meta.checkpoint += 1
         meta.log = mark
@@ -135,14 +135,14 @@ final class Checkpointer: Sendable {
     /// Writes the nodes of a version, its catalogue and the file table, and syncs them. Tries once more after a failed write or sync. On a full
     /// disk, releases recycled log segments and then the reserve, and tries again.
     private func write(
-        _ version: StoreVersion, sequence: UInt64, writtenEarly: [PageReference] = [], isAwaited: Bool, isThrottled: Bool = false
+        _ version: StoreVersion, writtenEarly: [PageReference] = [], isAwaited: Bool, isThrottled: Bool = false
     ) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let pipeline = engine.pipeline
         appender.setThrottle(!isThrottled ? nil : { @Sendable [engine] in engine.isCheckpointThrottled })
         var hasFailed = false
         while true {
-            do throws(EngineError) { return try writeOnce(version, sequence, writtenEarly, threads: threads) } catch {
+            do throws(EngineError) { return try writeOnce(version, writtenEarly, threads: threads) } catch {
                 appender.abandon()
                 switch error.code {
                 case .full where pipeline.releaseRecycledSegments() || engine.reserve.release(): continue
@@ -154,16 +154,16 @@ final class Checkpointer: Sendable {
     }
 
     private func writeOnce(
-        _ version: StoreVersion, _ sequence: UInt64, _ writtenEarly: [PageReference], threads: Int
+        _ version: StoreVersion, _ writtenEarly: [PageReference], threads: Int
     ) throws(EngineError) -> Image {
         appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
         let start = appender.bytesAppended
-        let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: sequence, threads: threads)
+        let writer = TreeWriter(pool: engine.pool, appender: appender, version: version.number, threads: threads)
         var roots: [PageReference] = []
         for tree in version.trees { roots.append(try writer.write(tree)) }
-        let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)
+        let catalogue = try append(Catalogue.encode(version, roots: roots), version.number)
         let table = try engine.space.table(at: version.number, written: writer.written.values + writtenEarly)
-        let fileTable = try append(table.encode(), sequence)
+        let fileTable = try append(table.encode(), version.number)
         try appender.sync()
         assert(roots.allSatisfy { !$0.isInMemory }, "A catalogue names pages on disk.")
         state.withLock { $0.bytesWritten += appender.bytesAppended - start }
@@ -172,9 +172,9 @@ final class Checkpointer: Sendable {
             roots: Set(version.trees.filter(\.root.isInMemory).map(\.root.frame)))
     }
 
-    private func append(_ bytes: [UInt8], _ sequence: UInt64) throws(EngineError) -> PageReference {
+    private func append(_ bytes: [UInt8], _ version: TransactionNumber) throws(EngineError) -> PageReference {
         try bytes.withBorrowedBytes { raw throws(EngineError) in
-            unsafe try engine.files.appendBlob(unsafe raw.buffer, tree: TreeID(0), checkpoint: sequence, to: appender)
+            unsafe try engine.files.appendBlob(unsafe raw.buffer, tree: TreeID(0), version: version, to: appender)
         }
     }
 
@@ -189,9 +189,8 @@ final class Checkpointer: Sendable {
     /// Writes and syncs the nodes of an executed version and its catalogue, so that a log record only needs to refer to them. The caller has the
     /// writer's turn. It calls `finishAttachment` when that record is durable. `writtenEarly`: pages of the version that are durable already.
     func attach(_ version: StoreVersion, writtenEarly: [PageReference]) throws(EngineError) -> Attachment {
-        let sequence = state.withLock { $0.latest.checkpoint }
         try appender.seal()
-        let image = try write(version, sequence: sequence, writtenEarly: writtenEarly, isAwaited: true)
+        let image = try write(version, writtenEarly: writtenEarly, isAwaited: true)
         // The log may refuse the record. Then no checkpoint adds live pages to the file.
         try appender.seal()
         assert(!image.catalogue.isInMemory && !image.catalogue.isEmpty, "The log names a catalogue in the page files.")

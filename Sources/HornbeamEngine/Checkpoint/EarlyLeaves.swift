@@ -8,6 +8,7 @@
 // - Nothing on disk refers to the pages before the commit, which syncs them first.
 // - The files contain no other pages, so an abort removes them. Until the transaction ends, no checkpoint removes them.
 // - A leaf that is a cached page is no node of the transaction, also after a failed write of others.
+// - A leaf that replaces an early one has a higher address, by which salvage knows the newer one.
 
 import HornbeamThreads
 
@@ -22,6 +23,10 @@ final class EarlyLeaves {
     /// batch, those of its index longer, and rows longest, so most pages of a file die together.
     private(set) var leafWriters: [TreeID: LeafWriter] = [:]
     private var packer: NodePacker?
+    /// True if a leaf writer may have written leaves since the last use of `appender`.
+    private var isBehind = false
+    /// The trees of whose leaves `appender` may have written some since the last use of their writers.
+    private var treesBehind: Set<TreeID> = []
     private var appenders: [PageAppender] { [appender] + leafWriters.values.map(\.appender) }
 
     init(_ engine: EngineCore) {
@@ -29,11 +34,14 @@ final class EarlyLeaves {
         appender = engine.files.makeAppender()
     }
 
-    /// Writes the leaves that the transaction has made in some trees. `checkpoint` is the number of the newest checkpoint.
-    func write(_ trees: [TreeRecord], of ledger: NodeLedger, checkpoint: UInt64) throws(EngineError) {
+    /// Writes the leaves that the transaction has made in some trees. `version` is the number of the transaction.
+    func write(_ trees: [TreeRecord], of ledger: NodeLedger, version: TransactionNumber) throws(EngineError) {
         try finishFilled(of: ledger)
+        if isBehind { try appender.seal() }
+        isBehind = false
+        treesBehind = Set(leafWriters.keys)
         try prepareFiles()
-        let writer = TreeWriter(pool: engine.pool, appender: appender, sequence: checkpoint, threads: min(Cores.count, 4))
+        let writer = TreeWriter(pool: engine.pool, appender: appender, version: version, threads: min(Cores.count, 4))
         // A failed write leaves some leaves as cached pages. The abort must not free their frames.
         defer { ledger.forget(writer.cached) }
         for tree in trees { try writer.writeLeaves(of: tree, madeBy: ledger) }
@@ -43,30 +51,32 @@ final class EarlyLeaves {
 
     /// Calls `body` with a writer for the leaves of a bulk insert into a tree.
     func withLeafWriter<R>(
-        _ tree: TreeID, _ ledger: NodeLedger, checkpoint: UInt64, _ body: (LeafWriter) throws(EngineError) -> R
+        _ tree: TreeID, _ ledger: NodeLedger, version: TransactionNumber, _ body: (LeafWriter) throws(EngineError) -> R
     ) throws(EngineError) -> R {
         try finishFilled(of: ledger)
-        let writer = try leafWriter(tree, checkpoint)
+        let writer = try leafWriter(tree, version)
         defer { takeWritten(by: writer, ledger) }
         return try body(writer)
     }
 
     /// Lets another thread write leaves that are filled. Links those that were written before.
-    func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, checkpoint: UInt64) throws(EngineError) {
+    func begin(_ leaves: [FilledLeaf], of tree: TreeEditor, version: TransactionNumber) throws(EngineError) {
         let ledger = tree.ledger
         try finishFilled(of: ledger)
         let filled = ledger.filledLeaves ?? FilledLeaves()
         ledger.filledLeaves = filled
-        filled.begin(leaves, of: tree, try leafWriter(tree.id, checkpoint))
+        filled.begin(leaves, of: tree, try leafWriter(tree.id, version))
     }
 
     /// The writer for the leaves of a tree. All writers pack in the same places, so one of them is used at a time.
-    private func leafWriter(_ tree: TreeID, _ checkpoint: UInt64) throws(EngineError) -> LeafWriter {
+    private func leafWriter(_ tree: TreeID, _ version: TransactionNumber) throws(EngineError) -> LeafWriter {
         let packer = packer ?? NodePacker(pageSize: engine.pool.pageSize, places: LeafWriter.places)
         self.packer = packer
-        let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), packer, checkpoint: checkpoint)
+        let writer = leafWriters[tree] ?? LeafWriter(engine.files.makeAppender(), packer, version: version)
         leafWriters[tree] = writer
-        writer.checkpoint = checkpoint
+        writer.version = version
+        if treesBehind.remove(tree) != nil { try writer.appender.seal() }
+        isBehind = true
         try prepareFiles()
         return writer
     }

@@ -11,7 +11,7 @@ import Synchronization
     /// The threads that pack and compress leaves.
     private let team: ThreadTeam
     private let packer: NodePacker
-    private let sequence: UInt64
+    private let version: TransactionNumber
     /// The packed leaves of two sets. Threads prepare one while the other is appended.
     private let prepared: UnsafeMutableBufferPointer<Result<PageAppender.EncodedPage, EngineError>?>
     /// The reference of each written node, by frame.
@@ -24,13 +24,15 @@ import Synchronization
     /// The smallest number of leaves for which other threads are used.
     private static let leavesForThreads = 16
 
-    /// - Parameter threads: 1 for a checkpoint in the background, so that commits have the other processors.
-    init(pool: FramePool, appender: PageAppender, sequence: UInt64, threads: Int) {
+    /// - Parameters:
+    ///   - version: The number for the headings of the pages.
+    ///   - threads: 1 for a checkpoint in the background, so that commits have the other processors.
+    init(pool: FramePool, appender: PageAppender, version: TransactionNumber, threads: Int) {
         self.pool = pool
         self.appender = appender
         team = ThreadTeam(workers: threads - 1)
         packer = NodePacker(pageSize: pool.pageSize, places: 2 * TreeWriter.leavesTogether)
-        self.sequence = sequence
+        self.version = version
         unsafe prepared = .allocate(capacity: 2 * TreeWriter.leavesTogether)
         unsafe prepared.initialize(repeating: nil)
     }
@@ -136,6 +138,6 @@ import Synchronization
     private func prepare(
         _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
-        try packer.pack(pool.page(frame), tree: record.id, record.layouts, children: children, checkpoint: sequence, in: place)
+        try packer.pack(pool.page(frame), tree: record.id, record.layouts, children: children, version: version, in: place)
     }
 }

@@ -8,22 +8,22 @@
 final class LeafWriter {
     private let packer: NodePacker
     let appender: PageAppender
-    /// The number of the newest checkpoint, for the headings of the pages.
-    var checkpoint: UInt64
+    /// The number of the transaction, for the headings of the pages.
+    var version: TransactionNumber
     private var written: (pages: [PageReference], frames: [UInt32]) = ([], [])
 
     /// The number of places that a packer of leaves needs: those of two sets.
     static var places: Int { 2 * TreeEditor.leavesTogether }
 
-    init(_ appender: PageAppender, _ packer: NodePacker, checkpoint: UInt64) {
+    init(_ appender: PageAppender, _ packer: NodePacker, version: TransactionNumber) {
         self.appender = appender
         self.packer = packer
-        self.checkpoint = checkpoint
+        self.version = version
     }
 
     /// Packs a leaf. Any thread.
     func pack(_ leaf: Page, _ tree: TreeID, _ layouts: TableLayouts?, in place: Int) throws(EngineError) -> PageAppender.EncodedPage {
-        try packer.pack(leaf, tree: tree, layouts, checkpoint: checkpoint, in: place)
+        try packer.pack(leaf, tree: tree, layouts, version: version, in: place)
     }
 
     /// Appends a packed leaf with a number of entries. Any thread.

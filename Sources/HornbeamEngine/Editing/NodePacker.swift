@@ -16,14 +16,14 @@
     ///
     /// - Parameters:
     ///   - children: The references of the children of an inner node.
-    ///   - checkpoint: The number for the heading of the page.
+    ///   - version: The number for the heading of the page.
     func pack(
-        _ page: Page, tree: TreeID, _ layouts: TableLayouts?, children: [PageReference] = [], checkpoint: UInt64, in place: Int
+        _ page: Page, tree: TreeID, _ layouts: TableLayouts?, children: [PageReference] = [], version: TransactionNumber, in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
         let start = 2 * place * pageSize
         let packed = unsafe Page(memory[start..<start + pageSize].baseAddress!)
         let parts = try pack(page, tree, layouts, children, into: packed)
-        let heading = PageHeading(kind: PageKind(rawValue: page.kind)!, tree: tree, level: page.level, checkpoint: checkpoint)
+        let heading = PageHeading(kind: PageKind(rawValue: page.kind)!, tree: tree, level: page.level, version: version)
         return unsafe PageAppender.encode(
             heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit), parts, into: memory[start + pageSize..<start + 2 * pageSize])
     }

@@ -1,10 +1,10 @@
-// Reads the four blocks and chooses the newer valid copy of each slot. Different errors report a newer format, a damaged file, and a file
+// Reads the four blocks and chooses the newer valid copy of each slot. A block that the device cannot read is invalid. Different errors report a newer format, a damaged file, and a file
 // that is not a meta file.
 
 extension MetaFile {
     static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {
         var bytes = [UInt8](repeating: 0, count: slotCount * copyCount * MetaBlock.bytes)
-        _ = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try file.read(into: buffer, at: 0) }
+        unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try read(file, into: buffer) }
         var slots: [MetaBlock?] = [nil, nil]
         var faults: [MetaBlock.Fault] = []
         for index in 0..<slotCount * copyCount {
@@ -20,6 +20,19 @@ extension MetaFile {
         let valid = slots.compactMap { $0 }
         guard !valid.isEmpty else { throw unusable(faults, path: file.path) }
         return try validatedPair(slots, path: file.path)
+    }
+
+    /// Reads all blocks. If the system reports an error, reads each block by itself; throws if none can be read.
+    private static func read(_ file: any File, into buffer: UnsafeMutableRawBufferPointer) throws(EngineError) {
+        do throws(EngineError) { return _ = unsafe try file.read(into: buffer, at: 0) } catch {
+            guard error.code == .inputOutput else { throw error }
+            var isUnreadable = true
+            for start in stride(from: 0, to: buffer.count, by: MetaBlock.bytes) {
+                let block = unsafe buffer.part(start..<start + MetaBlock.bytes)
+                if let count = unsafe try? file.read(into: block, at: UInt64(start)), count > 0 { isUnreadable = false }
+            }
+            if isUnreadable { throw error }
+        }
     }
 
     private static func decode(_ bytes: [UInt8], index: Int, slot: Int) -> Result<MetaBlock, MetaBlock.Fault> {

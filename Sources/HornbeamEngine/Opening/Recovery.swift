@@ -234,7 +234,7 @@ struct Recovery {
                     from: opened.state, opened.state.log, engine, reaching: goal, upTo: limit.map { max($0, goal) },
                     listing: opened.listing)
             } catch {
-                guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
+                guard options.startingPoint == .lastReadable, [.damaged, .logDamaged, .inputOutput].contains(error.code) else {
                     throw error
                 }
                 // If a writer has recycled a segment meanwhile, this throws and the reader starts again. No transaction is lost in this case.

@@ -5,16 +5,16 @@ extension PageFiles {
     ///
     /// The value must not be empty. O(n).
     package func appendBlob(
-        _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender
+        _ bytes: UnsafeRawBufferPointer, tree: TreeID, version: TransactionNumber, to appender: PageAppender
     ) throws(EngineError) -> PageReference {
         try unsafe appendBlob(
-            bytes, tree: tree, checkpoint: checkpoint, to: appender, chunkBytes: PageAppender.payloadBytesMax,
+            bytes, tree: tree, version: version, to: appender, chunkBytes: PageAppender.payloadBytesMax,
             fanOut: BlobIndex.capacity)
     }
 
     /// Writes a blob with the given chunk size and fan-out of its index. Tests pass small ones to reach every level.
     func appendBlob(
-        _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender, chunkBytes: Int,
+        _ bytes: UnsafeRawBufferPointer, tree: TreeID, version: TransactionNumber, to appender: PageAppender, chunkBytes: Int,
         fanOut: Int
     ) throws(EngineError) -> PageReference {
         precondition(bytes.count > 0, "An empty value is not a blob.")
@@ -22,7 +22,7 @@ extension PageFiles {
         for start in stride(from: 0, to: bytes.count, by: chunkBytes) {
             let end = min(start + chunkBytes, bytes.count)
             let chunk = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
-            let heading = PageHeading(kind: .blobChunk, tree: tree, checkpoint: checkpoint)
+            let heading = PageHeading(kind: .blobChunk, tree: tree, version: version)
             unsafe references.append(try appender.append(heading, chunk, count: UInt64(chunk.count)))
         }
         var level = 1
@@ -30,7 +30,7 @@ extension PageFiles {
             var made: [PageReference] = []
             for start in stride(from: 0, to: references.count, by: fanOut) {
                 let run = Array(references[start..<min(start + fanOut, references.count)])
-                let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
+                let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, version: version)
                 made.append(try append(BlobIndex(run), heading, to: appender))
             }
             assert(made.count < references.count, "Each level of an index has fewer records than the one below.")
@@ -102,7 +102,7 @@ extension PageFiles {
 
     /// Copies a stored record to the end of an appender's file. Verifies it at its old address and computes the check for the new one.
     package func copy(
-        _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64? = nil
+        _ reference: PageReference, to appender: PageAppender, version: TransactionNumber? = nil
     ) throws(EngineError) -> PageReference {
         // The closure may throw page faults only, and `place` throws other errors, so the record is appended after the closure.
         var stored: [UInt8] = []
@@ -110,7 +110,7 @@ extension PageFiles {
             stored = unsafe [UInt8](payload)
             return header
         }
-        if let checkpoint { header.heading.checkpoint = checkpoint }
+        if let version { header.heading.version = version }
         return unsafe try stored.withBytes { (payload) throws(EngineError) in
             try unsafe appender.place(header, payload, flags: reference.flags, count: reference.count)
         }
@@ -118,22 +118,22 @@ extension PageFiles {
 
     /// Copies the records of a blob that are in the chosen files. Returns the new reference, or the old one if no record was copied.
     package func copyBlob(
-        _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
+        _ reference: PageReference, to appender: PageAppender, version: TransactionNumber,
         movingFrom isEmptied: (PageFileNumber) -> Bool
     ) throws(EngineError) -> PageReference {
         guard reference.isBlobIndex else {
-            return isEmptied(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+            return isEmptied(reference.file) ? try copy(reference, to: appender, version: version) : reference
         }
         let (index, old) = try readBlobIndex(reference)
         var moved: [PageReference] = []
         for child in index.references {
-            moved.append(try copyBlob(child, to: appender, checkpoint: checkpoint, movingFrom: isEmptied))
+            moved.append(try copyBlob(child, to: appender, version: version, movingFrom: isEmptied))
         }
         if moved == index.references {
-            return isEmptied(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+            return isEmptied(reference.file) ? try copy(reference, to: appender, version: version) : reference
         }
         var heading = old
-        heading.checkpoint = checkpoint
+        heading.version = version
         return try append(BlobIndex(moved), heading, to: appender)
     }
 }

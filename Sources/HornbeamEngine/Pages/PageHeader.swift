@@ -2,7 +2,7 @@
 //
 //      0        2      3       4              8           12          15      16                    24          32
 //      +--------+------+-------+--------------+-----------+-----------+-------+---------------------+-----------+
-//      | magic  | kind | codec | stored bytes | raw bytes | tree (24) | level | checkpoint sequence | check     |
+//      | magic  | kind | codec | stored bytes | raw bytes | tree (24) | level | version             | check     |
 //      +--------+------+-------+--------------+-----------+-----------+-------+---------------------+-----------+
 //
 // The check is XXH64 over bytes 0 ..< 24 and the stored payload, seeded with the store's salt and the record's
@@ -25,14 +25,15 @@ package struct PageHeading: Hashable, Sendable {
     package var tree: TreeID
     /// 0 for leaves; at most 255.
     package var level: Int
-    /// The sequence number of the checkpoint that wrote the page.
-    package var checkpoint: UInt64
+    /// The number of a version that has the page: the one that was written, or that of the transaction that writes early. Of two leaves of a tree with
+    /// common keys, the one with the lower number is the older, and in the same version the one at the lower address.
+    package var version: TransactionNumber
 
-    package init(kind: PageKind, tree: TreeID, level: Int = 0, checkpoint: UInt64) {
+    package init(kind: PageKind, tree: TreeID, level: Int = 0, version: TransactionNumber) {
         self.kind = kind
         self.tree = tree
         self.level = level
-        self.checkpoint = checkpoint
+        self.version = version
     }
 }
 
@@ -61,7 +62,7 @@ package struct PageHeader {
     static let storedOffset = 4
     static let rawOffset = 8
     static let treeOffset = 12
-    static let checkpointOffset = 16
+    static let versionOffset = 16
     static let checkOffset = 24
 
     var heading: PageHeading
@@ -82,7 +83,7 @@ package struct PageHeader {
         let tree = heading.tree.rawValue | UInt32(heading.level) << 24
         unsafe buffer.storeBytes(of: tree.littleEndian, toByteOffset: PageHeader.treeOffset, as: UInt32.self)
         unsafe buffer.storeBytes(
-            of: heading.checkpoint.littleEndian, toByteOffset: PageHeader.checkpointOffset, as: UInt64.self)
+            of: heading.version.rawValue.littleEndian, toByteOffset: PageHeader.versionOffset, as: UInt64.self)
     }
 
     /// The header in untrusted bytes, or the fault of its first bad field.
@@ -93,9 +94,9 @@ package struct PageHeader {
         let stored = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: storedOffset, as: UInt32.self))
         let raw = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: rawOffset, as: UInt32.self))
         let tree = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: treeOffset, as: UInt32.self))
-        let checkpoint = unsafe UInt64(littleEndian: buffer.load(fromByteOffset: checkpointOffset, as: UInt64.self))
+        let version = unsafe UInt64(littleEndian: buffer.load(fromByteOffset: versionOffset, as: UInt64.self))
         let heading = PageHeading(
-            kind: kind, tree: TreeID(tree & 0xFF_FFFF), level: Int(tree >> 24), checkpoint: checkpoint)
+            kind: kind, tree: TreeID(tree & 0xFF_FFFF), level: Int(tree >> 24), version: TransactionNumber(version))
         return .success(PageHeader(heading: heading, codec: codec, storedBytes: Int(stored), rawBytes: Int(raw)))
     }
 
@@ -119,6 +120,7 @@ package struct PageHeader {
 /// The faults of a record, with their texts in error messages.
 enum PageFault: String, Error {
     case address = "the reference's address names no page"
+    case device = "the system reports an error when it is read"
     case short = "the file ends before the record does"
     case magic = "the magic number is wrong"
     case kind = "the kind is unknown"

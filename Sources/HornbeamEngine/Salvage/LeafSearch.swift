@@ -1,8 +1,12 @@
 // Searches the page files for leaves whose parents are damaged.
 //
-// A record whose check is valid at its address was written there and is unchanged. If leaves of one tree overlap, the newest is chosen, since
-// newer leaves replace older ones with the same keys. A leaf that was removed with all its rows cannot be distinguished from a live one. The
-// count in the link to the damaged page shows whether the result is complete.
+// A record whose check is valid at its address was written there and is unchanged. Its heading names a version that has the page. If leaves of one
+// tree overlap, the one of the newest version is chosen: an older leaf that was still live would be in that version too, and leaves of one version
+// do not overlap. A transaction may write a leaf early and replace it; the replacement has the higher address. Leaves of versions after the
+// salvaged one are ignored.
+//
+// A leaf that was removed with all its rows cannot be distinguished from a live one. The count in the link to the damaged page shows whether the
+// result is complete. Nor can leaves of transactions that an earlier opening has lost, if they are in a file with live pages.
 //
 // Only files with live pages are read. Others have dead pages, or pages of a transaction that was not committed: its leaves would be the newest.
 
@@ -13,20 +17,20 @@ package final class LeafSearch: Sendable {
     /// A leaf's record.
     private struct Found {
         var reference: PageReference
-        var checkpoint: UInt64
+        var version: TransactionNumber
     }
 
     private let pool: FramePool
-    /// The checkpoint to salvage. Records of later checkpoints are ignored.
-    private let checkpoint: UInt64
+    /// The version to salvage. Records of later ones are ignored.
+    private let version: TransactionNumber
     /// The files with live pages.
     private let files: Set<PageFileNumber>
     /// The leaves of each tree, newest first; nil before the files have been read.
     private let found = Guarded<[TreeID: [Found]]?>(nil)
 
-    init(pool: FramePool, checkpoint: UInt64, files: Set<PageFileNumber>) {
+    init(pool: FramePool, version: TransactionNumber, files: Set<PageFileNumber>) {
         self.pool = pool
-        self.checkpoint = checkpoint
+        self.version = version
         self.files = files
     }
 
@@ -83,12 +87,12 @@ package final class LeafSearch: Sendable {
             for file in try pool.files.files() where files.contains(file.number) {
                 try pool.files.forEachRecord(in: file) { reference, heading in
                     let isLeaf = heading.kind == .tableLeaf || heading.kind == .indexLeaf
-                    guard isLeaf, heading.checkpoint <= checkpoint else { return }
-                    trees[heading.tree, default: []].append(Found(reference: reference, checkpoint: heading.checkpoint))
+                    guard isLeaf, heading.version <= version else { return }
+                    trees[heading.tree, default: []].append(Found(reference: reference, version: heading.version))
                 }
             }
             for tree in trees.keys {
-                trees[tree]?.sort { ($0.checkpoint, $0.reference.address) > ($1.checkpoint, $1.reference.address) }
+                trees[tree]?.sort { ($0.version, $0.reference.address) > ($1.version, $1.reference.address) }
             }
             known = trees
             return trees

@@ -105,7 +105,7 @@ extension Snapshot {
 extension Engine {
     /// A search for leaves of the newest version in the page files.
     package func leafSearch() -> LeafSearch {
-        LeafSearch(pool: core.pool, checkpoint: newestCheckpoint, files: Set(core.space.table.entries.filter { $0.value.live > 0 }.keys))
+        LeafSearch(pool: core.pool, version: latest, files: Set(core.space.table.entries.filter { $0.value.live > 0 }.keys))
     }
 }
 

@@ -1,9 +1,11 @@
-// Scans a page file for valid records, without using references. A record may begin at each multiple of eight bytes.
+// Scans a page file for valid records, without using references. A record may begin at each multiple of eight bytes. Unreadable sectors are skipped.
 
 extension PageFiles {
     private static let windowBytes = 1 << 20
     /// The length of the largest record: header, payload and padding.
     private static let recordBytesMax = PageHeader.bytes + PageAppender.payloadBytesMax + 8
+
+    private static let sectorBytes = 4096
 
     /// Calls `body` with each record whose check is valid at its address. Reads the whole file in pieces.
     func forEachRecord(
@@ -14,7 +16,7 @@ extension PageFiles {
         var start: UInt64 = 0
         while start < summary.bytes {
             let filled = unsafe try window.withMutableBytes { (buffer) throws(EngineError) in
-                unsafe try file.read(into: buffer, at: start)
+                unsafe try readSectors(of: file, into: buffer, at: start, end: summary.bytes)
             }
             guard filled >= PageHeader.bytes else { return }
             // A record that begins near the end may extend beyond the window. It is found in the next window.
@@ -34,6 +36,27 @@ extension PageFiles {
             }
             start += UInt64(offset)
         }
+    }
+
+    /// Reads bytes before `end`. If the system reports an error, reads each sector by itself, and fills those that cannot be read with zeros.
+    private func readSectors(
+        of file: any File, into buffer: UnsafeMutableRawBufferPointer, at start: UInt64, end: UInt64
+    ) throws(EngineError) -> Int {
+        do throws(EngineError) { return unsafe try file.read(into: buffer, at: start) } catch {
+            guard error.code == .inputOutput else { throw error }
+        }
+        let count = min(buffer.count, Int(end - start))
+        var offset = 0
+        while offset < count {
+            let next = min(offset + PageFiles.sectorBytes - Int(start + UInt64(offset)) % PageFiles.sectorBytes, count)
+            let sector = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<next])
+            do throws(EngineError) { _ = unsafe try file.read(into: sector, at: start + UInt64(offset)) } catch {
+                guard error.code == .inputOutput else { throw error }
+                unsafe sector.initializeMemory(as: UInt8.self, repeating: 0)
+            }
+            offset = next
+        }
+        return count
     }
 
     /// The record at the start of the bytes; nil if its check is not valid.

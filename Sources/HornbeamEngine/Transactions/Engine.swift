@@ -169,9 +169,6 @@ package final class Engine: Sendable {
     /// The transactions whose versions are live, in ascending order.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }
 
-    /// The number of the newest checkpoint.
-    package var newestCheckpoint: UInt64 { checkpointer.latest.checkpoint }
-
     // MARK: Writing
 
     /// Waits for the writer's turn and starts a transaction.
@@ -212,7 +209,7 @@ package final class Engine: Sendable {
         try requireOwnProcess()
         try core.requireStore()
         return unsafe try core.files.appendBlob(
-            unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
+            unsafe value.buffer, tree: tree, version: latest, to: core.blobs)
     }
 
     func abort(_ transaction: WriteTransaction) {

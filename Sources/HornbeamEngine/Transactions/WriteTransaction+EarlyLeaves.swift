@@ -7,7 +7,7 @@ extension WriteTransaction {
         guard redo.isAbandoned, ledger.unwritten >= unwrittenMax else { return }
         let leaves = try makeEarlyLeaves()
         do throws(EngineError) {
-            try leaves.write(treesInProgress(), of: ledger, checkpoint: engine.newestCheckpoint)
+            try leaves.write(treesInProgress(), of: ledger, version: number)
         } catch {
             hasFailed = true
             throw error
@@ -23,7 +23,7 @@ extension WriteTransaction {
     ) throws(EngineError) -> Int? {
         assert(redo.isAbandoned, "A transaction that writes leaves early has no redo.")
         return try mutateInSteps { () throws(EngineError) in
-            try makeEarlyLeaves().withLeafWriter(tree.id, ledger, checkpoint: engine.newestCheckpoint) { (writer) throws(EngineError) in
+            try makeEarlyLeaves().withLeafWriter(tree.id, ledger, version: number) { (writer) throws(EngineError) in
                 try tree.put(entries, onlyNew: onlyNew, writer: writer, entry)
             }
         }
@@ -35,7 +35,7 @@ extension WriteTransaction {
         if tree.filled == nil { tree.filled = [] }
         while let filled = tree.takeFilled(FilledLeaves.leavesTogether(ledger.pool)) {
             do throws(EngineError) {
-                try makeEarlyLeaves().begin(filled, of: tree, checkpoint: engine.newestCheckpoint)
+                try makeEarlyLeaves().begin(filled, of: tree, version: number)
             } catch {
                 hasFailed = true
                 throw error

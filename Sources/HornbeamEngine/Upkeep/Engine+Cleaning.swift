@@ -160,7 +160,7 @@ extension Engine {
     }
 
     func moveBlob(_ blob: PageReference, outOf files: Set<PageFileNumber>) throws(EngineError) -> PageReference {
-        try core.files.copyBlob(blob, to: core.blobs, checkpoint: checkpointer.latest.checkpoint) { files.contains($0) }
+        try core.files.copyBlob(blob, to: core.blobs, version: latest) { files.contains($0) }
     }
 }
 
@@ -174,7 +174,8 @@ extension PageFiles {
             return true
         }
         return unsafe try withUnsafeTemporaryAllocation(byteCount: PageHeader.bytes, alignment: 8) { buffer throws(EngineError) in
-            guard unsafe try file.read(into: buffer, at: 0) == buffer.count else { return true }
+            // A file that cannot be read is treated like one with blobs; its pages are found damaged.
+            guard let count = unsafe try? file.read(into: buffer, at: 0), count == buffer.count else { return true }
             guard case .success(let header) = unsafe PageHeader.decode(UnsafeRawBufferPointer(buffer)) else { return true }
             return header.heading.kind == .blobChunk || header.heading.kind == .blobIndex
         }

@@ -29,7 +29,7 @@ import Testing
                 names += BlobIndex([reference]).encoded
             }
             let catalogue = try bench.append(
-                names, to: appender, heading: PageHeading(kind: .catalogue, tree: TreeID(0), checkpoint: number))
+                names, to: appender, heading: PageHeading(kind: .catalogue, tree: TreeID(0), version: TransactionNumber(number)))
             try appender.sync()
             var state = MetaFileTests.state(number)
             state.catalogue = catalogue
@@ -44,7 +44,7 @@ import Testing
 
         func verify(_ state: MetaState) throws {
             let (names, info) = try bench.read(state.catalogue, expecting: .catalogue)
-            guard info.heading.checkpoint == state.checkpoint else { throw WrongState(description: "a stale catalogue") }
+            guard info.heading.version.rawValue == state.checkpoint else { throw WrongState(description: "a stale catalogue") }
             for index in 0...Int(state.checkpoint % 7) {
                 let reference = names.withBytes { PageReference(in: $0, at: index * 24) }
                 guard try bench.read(reference).bytes == Store.payload(state.checkpoint, index) else {

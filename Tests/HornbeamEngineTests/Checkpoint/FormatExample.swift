@@ -6,7 +6,7 @@ struct FormatExample {
     static let store = StoreIdentifier(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
     static let salt: UInt64 = 0x1112_1314_1516_1718
     static let segmentSalt: UInt64 = 0x2122_2324_2526_2728
-    static let heading = PageHeading(kind: .blobChunk, tree: TreeID(7), level: 0, checkpoint: 1)
+    static let heading = PageHeading(kind: .blobChunk, tree: TreeID(7), level: 0, version: TransactionNumber(1))
     static let records = [
         TransactionRecord(number: TransactionNumber(1), payload: Array("first".utf8)),
         TransactionRecord(number: TransactionNumber(2), payload: []),

@@ -5,7 +5,7 @@ import Testing
     func write(_ bytes: [UInt8], _ bench: PageBench, _ appender: PageAppender, chunk: Int, fanOut: Int) throws -> PageReference {
         try bytes.withBytes { (buffer) throws(EngineError) in
             try bench.files.appendBlob(
-                buffer, tree: TreeID(5), checkpoint: 2, to: appender, chunkBytes: chunk, fanOut: fanOut)
+                buffer, tree: TreeID(5), version: TransactionNumber(2), to: appender, chunkBytes: chunk, fanOut: fanOut)
         }
     }
 
@@ -26,7 +26,7 @@ import Testing
         let bench = try PageBench()
         let bytes = PageBench.payload(count, count: min(count, 500_000), compressible: true) + [UInt8](repeating: 7, count: max(0, count - 500_000))
         let reference = try bytes.withBytes { (buffer) throws(EngineError) in
-            try bench.files.appendBlob(buffer, tree: TreeID(1), checkpoint: 1, to: bench.files.makeAppender())
+            try bench.files.appendBlob(buffer, tree: TreeID(1), version: TransactionNumber(1), to: bench.files.makeAppender())
         }
         #expect(try bench.files.readBlob(reference) == bytes)
         var pages = 0
@@ -53,14 +53,14 @@ import Testing
         try bench.files.forEachBlobPage(reference) { (page) throws(EngineError) in files.insert(page.file) }
         try #require(files.count > 3)
         for victim in files.sorted() {
-            let moved = try bench.files.copyBlob(reference, to: appender, checkpoint: 3) { $0 == victim }
+            let moved = try bench.files.copyBlob(reference, to: appender, version: TransactionNumber(3)) { $0 == victim }
             #expect(moved != reference && moved.count == reference.count)
             #expect(try bench.files.readBlob(moved) == bytes)
             try bench.files.forEachBlobPage(moved) { (page) throws(EngineError) in
                 if page.file == victim { Issue.record("A record stayed behind in \(victim).") }
             }
         }
-        #expect(try bench.files.copyBlob(reference, to: appender, checkpoint: 3) { _ in false } == reference)
+        #expect(try bench.files.copyBlob(reference, to: appender, version: TransactionNumber(3)) { _ in false } == reference)
     }
 
     @Test func aHostileIndexIsRefused() throws {
@@ -68,7 +68,7 @@ import Testing
         let appender = bench.files.makeAppender()
         let chunk = try write([1, 2, 3], bench, appender, chunk: 10, fanOut: 3)
         func index(_ references: [PageReference], level: Int, count: UInt64) throws -> PageReference {
-            let heading = PageHeading(kind: .blobIndex, tree: TreeID(1), level: level, checkpoint: 1)
+            let heading = PageHeading(kind: .blobIndex, tree: TreeID(1), level: level, version: TransactionNumber(1))
             var reference = try bench.append(BlobIndex(references).encoded, to: appender, heading: heading)
             reference.count = count
             return reference.flagged(PageReference.blobIndexFlag)

@@ -17,7 +17,7 @@ struct PageBench {
         files = try PageFiles(directory: "s", fileSystem: fileSystem, salt: salt)
     }
 
-    static let heading = PageHeading(kind: .tableLeaf, tree: TreeID(0xABCDEF), level: 3, checkpoint: 99)
+    static let heading = PageHeading(kind: .tableLeaf, tree: TreeID(0xABCDEF), level: 3, version: TransactionNumber(99))
 
     private static let noise: [UInt8] = {
         var random = SplitMix(seed: 1)
@@ -181,11 +181,11 @@ struct PageBench {
         let payload = PageBench.payload(3, count: 5000, compressible: true)
         let old = try bench.append(payload, to: appender)
         try appender.seal()
-        let new = try bench.files.copy(old, to: appender, checkpoint: 100)
+        let new = try bench.files.copy(old, to: appender, version: TransactionNumber(100))
         #expect(new.file != old.file && new.count == old.count && new.recordBytes == old.recordBytes)
         let (bytes, info) = try bench.read(new)
         #expect(bytes == payload)
-        #expect(info.heading.checkpoint == 100 && info.heading.tree == PageBench.heading.tree)
+        #expect(info.heading.version == TransactionNumber(100) && info.heading.tree == PageBench.heading.tree)
         #expect(try bench.read(old).bytes == payload)
     }
 

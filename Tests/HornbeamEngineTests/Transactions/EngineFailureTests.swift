@@ -59,10 +59,10 @@ import Testing
         try first.close()
         disk.mark(.acknowledged(5))
         let engine = try Engine.open(EngineOracle.path, fileSystem: faults, options: oracle.options)
-        let checkpoint = engine.newestCheckpoint
+        let checkpoint = engine.checkpointer.latest.checkpoint
         faults.add(FaultRule(.fail(.full), calls: [.create], kind: .spare))
         #expect(message { try oracle.commitNext(to: engine, disk: disk) }.hasPrefix("full"))
-        #expect(engine.newestCheckpoint > checkpoint)
+        #expect(engine.checkpointer.latest.checkpoint > checkpoint)
         var enumerator = CrashEnumerator(seed: 1)
         _ = try enumerator.crash(disk) { try oracle.judge($0) }
         try oracle.judge(CrashEnumerator.Image(disk: disk.copy(), acknowledged: 5, submitted: 6, name: "live", depth: 0))

@@ -90,19 +90,27 @@ import Testing
         #expect(try store.engine.snapshot().index(tree).content() == content)
     }
 
-    @Test func aDamagedPageEndsCompactionAndNothingElse() throws {
+    @Test(arguments: ["a wrong byte", "an unreadable sector", "an unreadable first sector"])
+    func aDamagedPageEndsCompactionAndNothingElse(damage: String) throws {
         let disk = SimulatedDisk()
         let store = try TestStore(pageSize: 1024, fileSystem: disk) { $0.poolBytes = 32 << 10 }
         let tree = try store.write { try $0.createIndex(named: "t") }
         try put(0..<2000, 1, store, tree)
         try store.reopen()
-        let place = try #require(try store.engine.snapshot().readable(tree, store.engine.leafSearch()).leaves.last)
+        let leaves = try store.engine.snapshot().readable(tree, store.engine.leafSearch()).leaves
+        let place = leaves[leaves.count / 2]
         try store.reopen()
-        disk.damage("test.hornbeam/\(place.file.fileName)") { $0[Int(place.offset) + 40] ^= 1 }
+        let file = "test.hornbeam/\(place.file.fileName)"
+        switch damage {
+        case "a wrong byte": disk.damage(file) { $0[Int(place.offset) + 40] ^= 1 }
+        case "an unreadable sector": disk.makeUnreadable(file, at: place.offset)
+        default: disk.makeUnreadable(file, at: 0)
+        }
         let error = #expect(throws: EngineError.self) { try store.engine.compact() }
         #expect(error?.message.hasPrefix("Not all pages can be read, so the store cannot be compacted.") == true)
-        try put(0..<10, 3, store, tree)
-        #expect(try store.engine.snapshot().index(tree).get(key(3)) != nil)
+        try put(1500..<1510, 3, store, tree)
+        try store.engine.checkpoint()
+        #expect(try store.engine.snapshot().index(tree).get(key(1503)) != nil)
     }
 
     // MARK: Crashes
