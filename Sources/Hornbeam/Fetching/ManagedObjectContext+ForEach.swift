@@ -13,8 +13,9 @@ extension ManagedObjectContext {
     /// serves reads each page of the store once, and creates and releases one object after the other; the memory in use does not depend on the number of
     /// results.
     ///
-    /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has changed or deleted. If it
-    /// has saved a deletion, the values of the object may be zeros. It may reset the context: it then gets new objects for the remaining results.
+    /// The results do not change during the call. The closure may change, delete and save objects; it also gets objects that it has changed or deleted. If a
+    /// deletion has been saved meanwhile, by the closure or by another context whose saves this one merges, the values of the object may be zeros. The closure
+    /// may reset the context: it then gets new objects for the remaining results.
     /// - Throws: The errors of `fetch`, perhaps after some calls of the closure; `snapshotExpired` if the call takes longer than the store's `snapshotAgeMax`
     ///   while others save; the errors of the closure.
     /// - Complexity: As `fetch`, except that the first object comes before all others are found.

@@ -1,5 +1,5 @@
-// Reads the four blocks and chooses the newer valid copy of each slot. A block that the device cannot read is invalid. Different errors report a newer format, a damaged file, and a file
-// that is not a meta file.
+// Reads the four blocks and chooses the newer valid copy of each slot. A block that the device cannot read is invalid. Different errors report a newer
+// format, a damaged file, and a file that is not a meta file.
 
 extension MetaFile {
     static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {

@@ -142,6 +142,70 @@ import Testing
         #expect(entries.count == LeafSearchTests.count && changed.allSatisfy { entries[Array("key \($0)".utf8)] == [3] })
     }
 
+    /// Small and big transactions, bulk inserts, aborts and checkpoints of each kind, in random order. No leaf loses all its entries, so that the search can
+    /// tell live leaves from dead ones.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func leavesBelowEachInnerPageAreFound(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let (disk, store, tree, _) = try makeStore(pageFileBytes: [64 << 10, 256 << 10].randomElement(using: &random)!)
+        let log = try #require(store.engine.state.withLock { $0.log })
+        var model: [[UInt8]: [UInt8]] = [:]
+        for step in 0..<24 as Range<UInt8> {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1: try changeKeys(Int.random(in: 1...20, using: &random), to: step, store, tree, &model, &random)
+            case 2, 3: try changeKeys(Int.random(in: 1500...3000, using: &random), to: step, store, tree, &model, &random)
+            case 4: try insertBatch(of: step, store, tree, &model, &random)
+            default: try store.engine.checkpointer.run(log: log, isForced: .random(using: &random), continuesFile: .random(using: &random))
+            }
+        }
+        try store.engine.checkpointer.run(log: log, continuesFile: .random(using: &random))
+        let engine = try open(disk.copy(), store)
+        let inner = try innerPages(below: engine.snapshot().version.record(tree).root, engine.core.pool)
+        #expect(inner.count > 1)
+        for page in inner {
+            let image = disk.copy()
+            damage(page, on: image)
+            let (entries, lost) = try entries(of: tree, image, store)
+            #expect(lost == [0] && entries == model, "seed \(seed): without the page at \(PageReference.describe(page.address))")
+        }
+    }
+
+    /// Changes random keys in a transaction, a quarter of which is aborted.
+    private func changeKeys(
+        _ count: Int, to value: UInt8, _ store: TestStore, _ tree: TreeID, _ model: inout [[UInt8]: [UInt8]], _ random: inout SplitMix
+    ) throws {
+        let transaction = try store.engine.begin()
+        transaction.unwrittenMax = Int.random(in: 8...200, using: &random)
+        var changed = model
+        for _ in 0..<count {
+            let key = Array("key \(Int.random(in: 0..<LeafSearchTests.count, using: &random))".utf8)
+            try transaction.put(key, [value], in: tree)
+            try transaction.writeLeavesEarly()
+            changed[key] = [value]
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 { return transaction.abort() }
+        _ = try transaction.commit()
+        model = changed
+    }
+
+    private func insertBatch(of value: UInt8, _ store: TestStore, _ tree: TreeID, _ model: inout [[UInt8]: [UInt8]], _ random: inout SplitMix) throws {
+        let batch = EntryBatch()
+        for _ in 0..<700 {
+            let key = Array("key \(Int.random(in: 0..<LeafSearchTests.count, using: &random))".utf8)
+            if model.updateValue([value], forKey: key) == [value] { continue }
+            unsafe key.withUnsafeBytes { key in unsafe [value].withUnsafeBytes { unsafe batch.append(key, $0) } }
+        }
+        try store.write { try $0.put(batch, in: tree) }
+    }
+
+    private func innerPages(below page: PageReference, _ pool: FramePool) throws -> [PageReference] {
+        let children = try pool.reading { () throws(EngineError) -> [PageReference] in
+            let node = pool.page(try pool.rootFrame(page))
+            return node.level > 0 ? (0..<node.count).map { SlottedNode(node).child($0) } : []
+        }
+        return children.isEmpty ? [] : [page] + (try children.flatMap { try innerPages(below: $0, pool) })
+    }
+
     /// The sector of the root has parts of some leaves too.
     @Test func sectorsThatCannotBeReadAreDamage() throws {
         let (disk, store, tree, _) = try makeStore()

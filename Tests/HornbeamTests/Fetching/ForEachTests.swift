@@ -183,6 +183,32 @@ import Testing
         withExtendedLifetime(stack) {}
     }
 
+    @Test("FET-5: forEach visits all results after some were deleted and saved meanwhile", arguments: StoreKind.own, [false, true])
+    func resultsAreDeleted(kind: StoreKind, byAnotherContext: Bool) throws {
+        let count = 3_000
+        let stack = try stack(kind, count: count)
+        let context = stack.newContext()
+        let all = FetchRequest<Employee>()
+        let results = try context.fetchIDs(all)
+        let other = stack.newContext()
+        var visited: [ManagedObjectID] = []
+        var sum = 0
+        try context.forEach(all) { employee in
+            if visited.isEmpty {
+                let deleting = byAnotherContext ? other : context
+                try deleting.fetch(all.where("salary >= 1000")).forEach(deleting.delete)
+                try deleting.save()
+                #expect(try context.count(all) == 1000)
+            }
+            visited.append(employee.objectID)
+            if employee.salary < 1000 { sum += employee.salary }
+        }
+        #expect(visited == results)
+        #expect(sum == (0..<1000).reduce(0, +))
+        #expect(try context.fetchIDs(all).count == 1000)
+        withExtendedLifetime(stack) {}
+    }
+
     @Test("FET-5: forEach visits the remaining results after the closure has reset the context", arguments: Setting.contexts)
     func closureResets(setting: Setting) throws {
         let stack = try stack(setting.kind, count: 40)
