@@ -43,7 +43,8 @@ extension ReaderPosition {
         try engine.core.files.openAllFiles(listing, againFrom: place.state.nextPageFile)
         if listing == nil { try recovery.requireStateInMeta(place.state) }
         place.mustRestart = true
-        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark
+        let replay = Replay(engine, recovery.options.startingPoint)
+        place.end = try recovery.replay(from: place.state, place.end, with: replay, reaching: durable, upTo: durable, listing: listing).mark
         place.mustRestart = false
     }
 

@@ -103,9 +103,10 @@ extension Snapshot {
 }
 
 extension Engine {
-    /// A search for leaves of the newest version in the page files.
+    /// A search in the page files for leaves of the newest version that is there. Later ones have no other leaves below an unreadable page.
     package func leafSearch() -> LeafSearch {
-        LeafSearch(pool: core.pool, version: latest, files: Set(core.space.table.entries.filter { $0.value.live > 0 }.keys))
+        let (table, version) = core.space.tableAndVersion
+        return LeafSearch(pool: core.pool, version: version, files: Set(table.entries.filter { $0.value.live > 0 }.keys))
     }
 }
 

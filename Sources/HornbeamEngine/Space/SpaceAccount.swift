@@ -216,6 +216,9 @@ final class SpaceAccount: Sendable {
 
     var table: FileTable { state.withLock { $0.table } }
 
+    /// The table, and the version that it describes.
+    var tableAndVersion: (table: FileTable, version: TransactionNumber) { state.withLock { ($0.table, $0.version) } }
+
     /// The table, and for each file the version before its creation (`bornAfter`).
     var tableAndBirths: (table: FileTable, born: [PageFileNumber: TransactionNumber]) {
         state.withLock { ($0.table, $0.bornAfter) }

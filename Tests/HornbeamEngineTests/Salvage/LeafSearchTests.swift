@@ -29,7 +29,7 @@ import Testing
     private func open(_ disk: SimulatedDisk, _ store: TestStore) throws -> Engine {
         var options = store.options
         options.isReadOnly = true
-        options.startingPoint = .lastReadable
+        options.startingPoint = .everyReadableTransaction
         return try Engine.open("test.hornbeam", fileSystem: disk, options: options)
     }
 
