@@ -53,6 +53,9 @@
         self.errno = errno
     }
 
+    /// True if bytes of the store cannot be read, or are wrong.
+    package var isUnreadable: Bool { code == .damaged || code == .inputOutput }
+
     @usableFromInline package var description: String {
         var text = "\(code.rawValue): \(message)"
         if let path { text += " [\(path)]" }

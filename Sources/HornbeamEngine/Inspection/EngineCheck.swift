@@ -72,7 +72,7 @@ private final class VersionCheck {
                 return !isInBoth
             }
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
         }
     }
 

@@ -82,7 +82,7 @@ struct Recovery {
         }
     }
 
-    /// Calls `body` with the index of each state, newest first, until it does not throw `damaged`.
+    /// Calls `body` with the index of each state, newest first, until it does not throw `damaged`, or `inputOutput` if the options accept damage.
     func withReadableState<R>(
         _ states: [MetaState], _ body: (Int) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -90,7 +90,7 @@ struct Recovery {
         let first = options.startingPoint == .previousCheckpoint ? states.count - 1 : 0
         for i in first..<states.count {
             do throws(EngineError) { return try body(i) } catch {
-                guard error.code == .damaged else { throw firstError ?? error }
+                guard error.code == .damaged || options.startingPoint.acceptsDamage && error.isUnreadable else { throw firstError ?? error }
                 firstError = firstError ?? error
             }
         }
@@ -234,7 +234,7 @@ struct Recovery {
                 end = try self.replay(
                     from: opened.state, opened.state.log, with: replay, reaching: goal, upTo: limit.map { max($0, goal) }, listing: opened.listing)
             } catch {
-                guard options.startingPoint.acceptsDamage, [.damaged, .logDamaged, .inputOutput].contains(error.code) else {
+                guard options.startingPoint.acceptsDamage, error.isUnreadable || error.code == .logDamaged else {
                     throw error
                 }
                 // If a writer has recycled a segment meanwhile, this throws and the reader starts again. No transaction is lost in this case.

@@ -30,7 +30,7 @@ final class Replay {
             throw EngineError(.damaged, "The log holds transaction \(number) where \(last.next) should follow.")
         }
         do throws(EngineError) { try transaction.replay(payload) } catch {
-            guard leavesOut, error.code == .damaged else { throw error }
+            guard leavesOut, error.isUnreadable else { throw error }
             leftOut.append(error)
             self.transaction = nil
             transaction.abort()

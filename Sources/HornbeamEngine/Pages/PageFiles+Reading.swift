@@ -1,6 +1,6 @@
 // Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression. An invalid
 // record is read a second time, since the first read may have returned wrong bytes. If it is invalid again, the error names file, offset and
-// field. A record that the device cannot read is damaged too.
+// field.
 
 internal import HornbeamThreads
 internal import Synchronization
@@ -64,7 +64,7 @@ extension PageFiles {
             for _ in 0..<2 {
                 let reading = unsafe try fill(record, from: reference)
                 do throws(PageFault) {
-                    let (file, nanoseconds) = try reading.get()
+                    guard let (file, nanoseconds) = reading else { throw .short }
                     let header = unsafe try verified(UnsafeRawBufferPointer(record), reference)
                     switch cachePriority.action(after: header.heading.kind, readNanoseconds: nanoseconds) {
                     case .keep: break
@@ -86,27 +86,16 @@ extension PageFiles {
     }
 
     /// Reads the bytes of a record, and flushes the appender's buffer if they are still in it. Returns the file and the time that the read took, 0 after
-    /// a flush.
+    /// a flush; nil when the file ends too early.
     private func fill(
         _ record: UnsafeMutableRawBufferPointer, from reference: PageReference
-    ) throws(EngineError) -> Result<(file: any File, nanoseconds: UInt64), PageFault> {
+    ) throws(EngineError) -> (file: any File, nanoseconds: UInt64)? {
         let entry = try handle(reference.file)
         let start = MonotonicClock.nanoseconds
-        guard let fault = unsafe try read(entry.file, into: record, at: reference.offset) else {
-            return .success((entry.file, MonotonicClock.nanoseconds - start))
-        }
-        guard fault == .short, let appender = entry.appender else { return .failure(fault) }
+        if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return (entry.file, MonotonicClock.nanoseconds - start) }
+        guard let appender = entry.appender else { return nil }
         try appender.flush()
-        if let fault = unsafe try read(entry.file, into: record, at: reference.offset) { return .failure(fault) }
-        return .success((entry.file, 0))
-    }
-
-    /// Reads the bytes of a record. Returns the fault if not all of them can be read.
-    private func read(_ file: any File, into record: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> PageFault? {
-        do throws(EngineError) { return unsafe try file.read(into: record, at: offset) == record.count ? nil : .short } catch {
-            guard error.code == .inputOutput else { throw error }
-            return .device
-        }
+        return unsafe try entry.file.read(into: record, at: reference.offset) == record.count ? (entry.file, 0) : nil
     }
 
     private func verified(

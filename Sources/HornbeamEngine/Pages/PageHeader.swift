@@ -120,7 +120,6 @@ package struct PageHeader {
 /// The faults of a record, with their texts in error messages.
 enum PageFault: String, Error {
     case address = "the reference's address names no page"
-    case device = "the system reports an error when it is read"
     case short = "the file ends before the record does"
     case magic = "the magic number is wrong"
     case kind = "the kind is unknown"

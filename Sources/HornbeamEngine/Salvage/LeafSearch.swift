@@ -72,7 +72,7 @@ package final class LeafSearch: Sendable {
                 return Interval(leaf: leaf, first: page.leafKey(0), last: page.leafKey(page.count - 1))
             }
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
             return nil
         }
     }

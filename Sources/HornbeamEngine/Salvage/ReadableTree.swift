@@ -136,7 +136,7 @@ private struct ReadableWalk {
                 return page.level > 0 ? (SlottedNode(page).links(in: range), page.level - 1) : ([], -1)
             }
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
             return try recordGap(link, level, range, error)
         }
         if below < 0 { return tree.leaves.append(link) }
@@ -205,7 +205,7 @@ extension PageFiles {
     fileprivate func readableValue(_ leaf: SlottedNode, _ i: Int) throws(EngineError) -> [UInt8]? {
         guard leaf.isBlob(i) else { return leaf.value(i).array }
         do throws(EngineError) { return try readBlob(leaf.value(i).load(0)) } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
             return nil
         }
     }

@@ -137,7 +137,8 @@ extension Engine {
                 cleaner.round = round
             }
         } catch {
-            guard error.code == .damaged else { throw error }
+            // A commit that cannot be written ends all later ones.
+            guard error.isUnreadable, failure == nil else { throw error }
             cleaner.abandonRound()
         }
         return moved

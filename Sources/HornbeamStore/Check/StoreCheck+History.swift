@@ -14,7 +14,7 @@ extension StoreCheck {
                 throw HornbeamError(
                     .damaged, "Transaction \(record.number) has a record, but the history covers only \(floor + 1) to \(snapshot.transaction).")
             }
-        } catch let error as HornbeamError where error.code == .damaged {
+        } catch let error as HornbeamError where [.damaged, .inputOutput].contains(error.code) {
             damage = error
         }
         if let damage { problem("history: \(damage.message)") }

@@ -12,7 +12,7 @@ extension StoreCheck {
         do throws(EngineError) {
             return try read()
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
             return nil
         }
     }

@@ -55,7 +55,7 @@ struct StoreCheck {
         endPart(part)
         do {
             try body(&self)
-        } catch let error as EngineError where error.code == .damaged {
+        } catch let error as EngineError where error.isUnreadable {
             report.problems.append("\(part): \(error.message)")
         } catch let error as EngineError {
             try progress.translated { () throws(EngineError) in throw error }

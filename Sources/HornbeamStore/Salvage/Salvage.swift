@@ -39,9 +39,9 @@ final class Salvage {
     ) throws -> StoredSchema {
         do {
             if let stored = try StoredSchema(source, location) { return stored }
-        } catch let error as EngineError where error.code == .damaged {
+        } catch let error as EngineError where error.isUnreadable {
             guard model != nil else { throw unreadableModel(location) }
-        } catch let error as HornbeamError where error.code == .damaged {
+        } catch let error as HornbeamError where [.damaged, .inputOutput].contains(error.code) {
             guard model != nil else { throw error }
         }
         guard let model else { throw unreadableModel(location) }
@@ -180,7 +180,7 @@ extension RowBuffer {
         var lost = 0
         for (column, description) in layout.columns.enumerated() {
             do throws(EngineError) { try copy(row, column, description.kind) } catch {
-                guard error.code == .damaged else { throw error }
+                guard error.isUnreadable else { throw error }
                 setNull(column)
                 lost += 1
             }

@@ -1,7 +1,7 @@
 internal import HornbeamThreads
 internal import Synchronization
 
-/// What an open store knows of the commits of other processes.
+/// The state of an open store that follows the commits of other processes.
 final class OtherProcesses: Sendable {
     private let lastReadableVersion = Guarded<LastReadableVersion?>(nil)
     /// True if there is such a version, so that readers take no lock.

@@ -19,9 +19,11 @@ import Testing
     func roundTrip(transactions: UInt64) throws {
         let disk = MemoryFileSystem()
         let engine = try store(transactions, on: disk)
+        // Cleaning makes transactions of its own.
+        let latest = engine.latest
         var fractions: [Double] = []
         let packed = try engine.pack(to: "s.hornbeamz") { progress throws(EngineError) in fractions.append(progress.fraction) }
-        #expect(packed.transaction.rawValue == transactions)
+        #expect(packed.transaction == latest)
         #expect(try packed.bytes == Int(disk.open("s.hornbeamz", .read).size()))
         #expect(fractions == fractions.sorted() && fractions.last == 1)
         #expect(try disk.list("") == [Self.path, "s.hornbeamz"])
@@ -33,7 +35,7 @@ import Testing
         #expect(report.transaction == packed.transaction && report.files == packed.files)
         #expect(fractions == fractions.sorted() && fractions.last == 1)
         let copy = try Engine.open("copy.hornbeam", fileSystem: disk, options: oracle.options)
-        #expect(copy.latest.rawValue == transactions && copy.storeIdentifier == engine.storeIdentifier)
+        #expect(copy.latest == latest && copy.storeIdentifier == engine.storeIdentifier)
         try oracle.expectSound(copy)
         #expect(try disk.list("") == ["copy.hornbeam", Self.path, "s.hornbeamz"])
     }

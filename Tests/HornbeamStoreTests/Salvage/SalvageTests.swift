@@ -128,11 +128,11 @@ struct SalvageTests {
         disk.damage("\(Self.path)/\(place.file.fileName)") { $0[Int(place.offset) + 40] ^= 1 }
     }
 
-    @Test("a check of a store with an unreadable leaf reports no problem for entries whose rows it could not read")
-    func aCheckClaimsNothingAboutUnreadRows() throws {
+    @Test("a check of a store with an unreadable leaf reports no problem for entries whose rows it could not read", arguments: [false, true])
+    func aCheckClaimsNothingAboutUnreadRows(isSectorUnreadable: Bool) throws {
         let disk = try makeStore(seed: 1)
         let leaf = try #require(try leaves(disk).first { !$0.objects.isEmpty })
-        damage(leaf.place, disk)
+        if isSectorUnreadable { disk.makeUnreadable("\(Self.path)/\(leaf.place.file.fileName)", at: leaf.place.offset) } else { damage(leaf.place, disk) }
         let report = try open(disk).store.check()
         #expect(!report.problems.contains { $0.contains("without a row") || $0.contains("name no such owner") }, "\(report)")
         #expect(report.problems.contains { $0.hasSuffix("its indexes were not compared with rows that cannot be read.") }, "\(report)")
@@ -283,6 +283,23 @@ struct SalvageTests {
         #expect(new.store.metadata["kept"] == .string("yes"))
         let highest = try #require(try Content(old).values.keys.map(\.key).max())
         #expect(try new.store.reserveKeys(1) > highest)
+    }
+
+    @Test("objects in sectors that the device cannot read are lost, and no others are changed")
+    func unreadableSectorsAreLost() throws {
+        let disk = try makeStore(seed: 4)
+        let library = try open(disk.copy())
+        let content = try Content(library)
+        let rows = try leaves(disk).filter { !$0.objects.isEmpty }
+        let leaf = try #require(rows.min { ($0.place.file, $0.place.offset) < ($1.place.file, $1.place.offset) })
+        disk.makeUnreadable("\(Self.path)/\(leaf.place.file.fileName)", at: leaf.place.offset)
+        let report = try Store.salvage(Self.path, to: "new.hornbeam", model: libraryModel, options: options(disk))
+        let after = try open(disk, "new.hornbeam")
+        let kept = try Content(after)
+        let lost = Set(content.values.keys).subtracting(kept.values.keys)
+        #expect(!report.isComplete && lost.isSuperset(of: leaf.objects) && lost.count < content.values.count / 2, "\(report)")
+        #expect(kept == content.without(lost, library.store))
+        #expect(try after.store.check().problems == [])
     }
 
     @Test("leaves below a damaged inner page are found in the page files")
