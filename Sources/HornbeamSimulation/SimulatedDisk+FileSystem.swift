@@ -182,9 +182,8 @@ final class SimulatedFile: File {
         let (content, unreadable) = disk.state.withLock { ($0.live.content(of: node) ?? [], $0.unreadable[path] ?? []) }
         guard offset < UInt64(content.count) else { return 0 }
         let count = min(buffer.count, content.count - Int(offset))
-        let (sector, last) = (Int(offset) / SimulatedDisk.sectorBytes, (Int(offset) + count - 1) / SimulatedDisk.sectorBytes)
-        guard !unreadable.contains(where: { sector <= $0 && $0 <= last }) else {
-            throw EngineError(.inputOutput, "A sector of the simulated disk cannot be read.", path: path)
+        guard !unreadable.contains(where: { Int(offset) <= $0 && $0 < Int(offset) + count }) else {
+            throw EngineError(.inputOutput, "A byte of the simulated disk cannot be read.", path: path)
         }
         unsafe content.withBytes { bytes in
             unsafe buffer.part(0..<count).copyMemory(from: bytes.part(Int(offset)..<Int(offset) + count))

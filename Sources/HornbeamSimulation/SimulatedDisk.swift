@@ -51,12 +51,9 @@ package final class SimulatedDisk: FileSystem {
         var shared: [DiskState.NodeID: SharedMemoryLocks] = [:]
         /// The largest number of bytes of all files, in whole blocks; nil for no limit.
         var capacity: Int?
-        /// The unreadable sectors of each file.
+        /// The unreadable bytes of each file.
         var unreadable: [String: Set<Int>] = [:]
     }
-
-    /// The bytes of a sector that cannot be read.
-    package static let sectorBytes = 4096
 
     /// Guards all state of the disk.
     let state: Guarded<State>
@@ -113,9 +110,9 @@ package final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Makes the sector with a byte of a file unreadable: reads of it fail.
+    /// Makes a byte of a file unreadable: reads with it fail.
     package func makeUnreadable(_ path: String, at offset: UInt64) {
-        state.withLock { _ = $0.unreadable[path, default: []].insert(Int(offset) / SimulatedDisk.sectorBytes) }
+        state.withLock { _ = $0.unreadable[path, default: []].insert(Int(offset)) }
     }
 
     /// A disk with the visible content of this one, all of it durable and readable.

@@ -206,7 +206,7 @@ import Testing
         return children.isEmpty ? [] : [page] + (try children.flatMap { try innerPages(below: $0, pool) })
     }
 
-    /// The sector of the root has parts of some leaves too.
+    /// The search skips the sector of the root, which has parts of some leaves too.
     @Test func sectorsThatCannotBeReadAreDamage() throws {
         let (disk, store, tree, _) = try makeStore()
         try store.write { try put(1, $0, tree) }

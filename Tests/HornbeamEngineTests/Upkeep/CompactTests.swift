@@ -90,7 +90,7 @@ import Testing
         #expect(try store.engine.snapshot().index(tree).content() == content)
     }
 
-    @Test(arguments: ["a wrong byte", "an unreadable sector", "an unreadable first sector"])
+    @Test(arguments: ["a wrong byte", "an unreadable page", "an unreadable first page"])
     func aDamagedPageEndsCompactionAndNothingElse(damage: String) throws {
         let disk = SimulatedDisk()
         let store = try TestStore(pageSize: 1024, fileSystem: disk) { $0.poolBytes = 32 << 10 }
@@ -103,7 +103,7 @@ import Testing
         let file = "test.hornbeam/\(place.file.fileName)"
         switch damage {
         case "a wrong byte": disk.damage(file) { $0[Int(place.offset) + 40] ^= 1 }
-        case "an unreadable sector": disk.makeUnreadable(file, at: place.offset)
+        case "an unreadable page": disk.makeUnreadable(file, at: place.offset)
         default: disk.makeUnreadable(file, at: 0)
         }
         let error = #expect(throws: EngineError.self) { try store.engine.compact() }
