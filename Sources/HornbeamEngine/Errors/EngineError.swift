@@ -45,6 +45,8 @@
     package var path: String?
     /// The operating system's error number, or 0.
     package var errno: Int32
+    /// True if the device could not read a page.
+    var isOfPageRead = false
 
     package init(_ code: Code, _ message: String, path: String? = nil, errno: Int32 = 0) {
         self.code = code
@@ -53,8 +55,8 @@
         self.errno = errno
     }
 
-    /// True if bytes of the store cannot be read, or are wrong.
-    package var isUnreadable: Bool { code == .damaged || code == .inputOutput }
+    /// True if a page cannot be read, or is wrong.
+    package var isUnreadable: Bool { code == .damaged || isOfPageRead }
 
     @usableFromInline package var description: String {
         var text = "\(code.rawValue): \(message)"

@@ -4,7 +4,7 @@
 extension MetaFile {
     static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {
         var bytes = [UInt8](repeating: 0, count: slotCount * copyCount * MetaBlock.bytes)
-        unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try read(file, into: buffer) }
+        let readError = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try read(file, into: buffer) }
         var slots: [MetaBlock?] = [nil, nil]
         var faults: [MetaBlock.Fault] = []
         for index in 0..<slotCount * copyCount {
@@ -18,21 +18,20 @@ extension MetaFile {
         }
         if let refusal = refusal(faults, path: file.path) { throw refusal }
         let valid = slots.compactMap { $0 }
-        guard !valid.isEmpty else { throw unusable(faults, path: file.path) }
+        guard !valid.isEmpty else { throw readError ?? unusable(faults, path: file.path) }
         return try validatedPair(slots, path: file.path)
     }
 
-    /// Reads all blocks. If the system reports an error, reads each block by itself; throws if none can be read.
-    private static func read(_ file: any File, into buffer: UnsafeMutableRawBufferPointer) throws(EngineError) {
-        do throws(EngineError) { return _ = unsafe try file.read(into: buffer, at: 0) } catch {
+    /// Reads all blocks. If the device cannot, reads each block by itself, and returns the error.
+    private static func read(_ file: any File, into buffer: UnsafeMutableRawBufferPointer) throws(EngineError) -> EngineError? {
+        do throws(EngineError) { _ = unsafe try file.read(into: buffer, at: 0) } catch {
             guard error.code == .inputOutput else { throw error }
-            var isUnreadable = true
             for start in stride(from: 0, to: buffer.count, by: MetaBlock.bytes) {
-                let block = unsafe buffer.part(start..<start + MetaBlock.bytes)
-                if let count = unsafe try? file.read(into: block, at: UInt64(start)), count > 0 { isUnreadable = false }
+                _ = unsafe try? file.read(into: buffer.part(start..<start + MetaBlock.bytes), at: UInt64(start))
             }
-            if isUnreadable { throw error }
+            return error
         }
+        return nil
     }
 
     private static func decode(_ bytes: [UInt8], index: Int, slot: Int) -> Result<MetaBlock, MetaBlock.Fault> {

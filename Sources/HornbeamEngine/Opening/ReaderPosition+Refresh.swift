@@ -43,8 +43,7 @@ extension ReaderPosition {
         try engine.core.files.openAllFiles(listing, againFrom: place.state.nextPageFile)
         if listing == nil { try recovery.requireStateInMeta(place.state) }
         place.mustRestart = true
-        let replay = Replay(engine, recovery.options.startingPoint)
-        place.end = try recovery.replay(from: place.state, place.end, with: replay, reaching: durable, upTo: durable, listing: listing).mark
+        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable, listing: listing).mark
         place.mustRestart = false
     }
 

@@ -3,12 +3,12 @@
 
 extension Recovery {
     /// The loss; nil if the options do not permit one, or if no transaction is missing.
-    func loss(_ opened: Opened, _ engine: Engine, _ reason: EngineError?, _ leftOut: [EngineError]) -> OpeningLoss? {
+    func loss(_ opened: Opened, _ engine: Engine, _ reason: EngineError?) -> OpeningLoss? {
         guard options.startingPoint != .newest else { return nil }
         let newest = max(opened.states[0].transaction, newestLogged(opened.state))
-        guard reason != nil || newest > engine.latest || !leftOut.isEmpty else { return nil }
+        guard reason != nil || newest > engine.latest else { return nil }
         return OpeningLoss(
-            transaction: engine.latest, newest: newest, reason: reason?.message, leftOut: leftOut.count, reasonOfLeftOut: leftOut.first?.message,
+            transaction: engine.latest, newest: newest, reason: reason?.message,
             nextObjectKey: opened.states.map(\.nextObjectKey).max() ?? 0)
     }
 

@@ -41,7 +41,7 @@ extension Recovery {
             }
             return needed
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isUnreadable else { throw error }
             return nil
         }
     }

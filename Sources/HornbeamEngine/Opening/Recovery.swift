@@ -90,7 +90,7 @@ struct Recovery {
         let first = options.startingPoint == .previousCheckpoint ? states.count - 1 : 0
         for i in first..<states.count {
             do throws(EngineError) { return try body(i) } catch {
-                guard error.code == .damaged || options.startingPoint.acceptsDamage && error.isUnreadable else { throw firstError ?? error }
+                guard error.code == .damaged || options.startingPoint == .lastReadable && error.code == .inputOutput else { throw firstError ?? error }
                 firstError = firstError ?? error
             }
         }
@@ -226,15 +226,15 @@ struct Recovery {
         _ opened: Opened, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition? = nil
     ) throws(EngineError) -> Replayed {
         var reason: EngineError?
-        let replay = Replay(engine, options.startingPoint)
         var end = LogEnd(mark: opened.state.log)
         if options.startingPoint != .previousCheckpoint {
             do throws(EngineError) {
                 let goal = max(goal, opened.states[0].log.position)
-                end = try self.replay(
-                    from: opened.state, opened.state.log, with: replay, reaching: goal, upTo: limit.map { max($0, goal) }, listing: opened.listing)
+                end = try replay(
+                    from: opened.state, opened.state.log, engine, reaching: goal, upTo: limit.map { max($0, goal) },
+                    listing: opened.listing)
             } catch {
-                guard options.startingPoint.acceptsDamage, error.isUnreadable || error.code == .logDamaged else {
+                guard options.startingPoint == .lastReadable, [.damaged, .logDamaged, .inputOutput].contains(error.code) else {
                     throw error
                 }
                 // If a writer has recycled a segment meanwhile, this throws and the reader starts again. No transaction is lost in this case.
@@ -242,15 +242,16 @@ struct Recovery {
                 reason = error
             }
         }
-        return Replayed(end: end, loss: loss(opened, engine, reason, replay.leftOut))
+        return Replayed(end: end, loss: loss(opened, engine, reason))
     }
 
     /// Replays the log from a mark to its end, or to `limit`.
     func replay(
-        from state: MetaState, _ mark: LogMark, with replay: Replay, reaching goal: LogPosition, upTo limit: LogPosition?, listing: [String]? = nil
+        from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?,
+        listing: [String]? = nil
     ) throws(EngineError) -> LogEnd {
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store, listing: listing)
-        let engine = replay.engine
+        let replay = Replay(engine, publishesEach: options.startingPoint == .lastReadable)
         let readAhead = ReplayReadAhead(engine) { (body) throws(EngineError) in
             _ = unsafe try reader.replay(
                 from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed, upTo: limit
@@ -267,7 +268,7 @@ struct Recovery {
                 var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
                 // The table does not include the file in which it is stored, if that file is new.
                 for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].addBytes(0) }
-                replay.endBeforeAttachment()
+                replay.finish()
                 try engine.publishAttached(version, table, as: number)
             } else {
                 try replay.apply(bytes, as: number)

@@ -1,26 +1,20 @@
 // Applies the transactions of a log to the newest version.
 //
 // Usually all are applied as one transaction, so that a leaf is copied only once, even if a thousand transactions change it. With the starting
-// point `lastReadable`, the log may be damaged, and each transaction makes its own version. With `everyReadableTransaction`, those that change unreadable
-// pages are left out.
+// point `lastReadable`, the log may be damaged, and each transaction makes its own version.
 // Invariant: after an error the engine has the last finished version.
 
 /// The replay of a log. One thread uses it. If it is released before `finish`, the changes since the last version are discarded.
 final class Replay {
-    let engine: Engine
+    private let engine: Engine
     /// True if each transaction makes its own version.
     private let publishesEach: Bool
-    /// True if transactions that change unreadable pages are left out.
-    private let leavesOut: Bool
     private var transaction: WriteTransaction?
     private var last = TransactionNumber.zero
-    /// The errors of the transactions that were left out.
-    private(set) var leftOut: [EngineError] = []
 
-    init(_ engine: Engine, _ startingPoint: StartingPoint) {
+    init(_ engine: Engine, publishesEach: Bool) {
         self.engine = engine
-        publishesEach = startingPoint.acceptsDamage
-        leavesOut = startingPoint == .everyReadableTransaction
+        self.publishesEach = publishesEach
     }
 
     /// Applies one transaction. Throws `damaged` if its number does not follow the last one.
@@ -29,22 +23,10 @@ final class Replay {
         guard last.next == number else {
             throw EngineError(.damaged, "The log holds transaction \(number) where \(last.next) should follow.")
         }
-        do throws(EngineError) { try transaction.replay(payload) } catch {
-            guard leavesOut, error.isUnreadable else { throw error }
-            leftOut.append(error)
-            self.transaction = nil
-            transaction.abort()
-        }
-        // A version without changes in place of one that is left out.
-        try current().number = number
+        try transaction.replay(payload)
+        transaction.number = number
         last = number
         if publishesEach { finish() }
-    }
-
-    /// Ends before the version of a big transaction replaces all others. It has the changes of the transactions that were left out.
-    func endBeforeAttachment() {
-        finish()
-        leftOut.removeAll()
     }
 
     private func current() throws(EngineError) -> WriteTransaction {

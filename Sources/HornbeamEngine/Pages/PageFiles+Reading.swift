@@ -92,10 +92,19 @@ extension PageFiles {
     ) throws(EngineError) -> (file: any File, nanoseconds: UInt64)? {
         let entry = try handle(reference.file)
         let start = MonotonicClock.nanoseconds
-        if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return (entry.file, MonotonicClock.nanoseconds - start) }
+        if try unsafe read(record, from: entry.file, at: reference.offset) { return (entry.file, MonotonicClock.nanoseconds - start) }
         guard let appender = entry.appender else { return nil }
         try appender.flush()
-        return unsafe try entry.file.read(into: record, at: reference.offset) == record.count ? (entry.file, 0) : nil
+        return try unsafe read(record, from: entry.file, at: reference.offset) ? (entry.file, 0) : nil
+    }
+
+    /// Reads the bytes of a record. Returns false when the file ends too early.
+    private func read(_ record: UnsafeMutableRawBufferPointer, from file: any File, at offset: UInt64) throws(EngineError) -> Bool {
+        do throws(EngineError) { return unsafe try file.read(into: record, at: offset) == record.count } catch {
+            var error = error
+            error.isOfPageRead = error.code == .inputOutput
+            throw error
+        }
     }
 
     private func verified(

@@ -135,7 +135,7 @@ final class SpaceAccount: Sendable {
                 }
             } catch {
                 // The bytes of a dead blob with a damaged index still count as live; the checkpoint continues.
-                guard error.code == .damaged else { throw error }
+                guard error.isUnreadable else { throw error }
             }
         }
         assert(written.allSatisfy { !$0.isInMemory && $0.recordBytes > 0 }, "A checkpoint writes to page files.")

@@ -137,8 +137,7 @@ extension Engine {
                 cleaner.round = round
             }
         } catch {
-            // A commit that cannot be written ends all later ones.
-            guard error.isUnreadable, failure == nil else { throw error }
+            guard error.isUnreadable else { throw error }
             cleaner.abandonRound()
         }
         return moved

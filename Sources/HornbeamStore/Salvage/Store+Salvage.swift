@@ -35,13 +35,13 @@ extension Store {
         return report
     }
 
-    /// Opens the newest state with a readable catalogue, and what can be read of the log after it.
+    /// Opens the newest version with readable roots.
     private static func openForSalvage(
         _ source: String, _ fileSystem: any FileSystem, _ options: Options
     ) throws -> Engine {
         var engineOptions = options.engineOptions
         engineOptions.isReadOnly = true
-        engineOptions.startingPoint = .everyReadableTransaction
+        engineOptions.startingPoint = .lastReadable
         return try EngineError.translated { () throws(EngineError) in
             try Engine.open(source, fileSystem: fileSystem, options: engineOptions)
         }

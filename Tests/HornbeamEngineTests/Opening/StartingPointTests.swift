@@ -94,41 +94,6 @@ import Testing
         try goOn(engine, disk)
     }
 
-    @Test("salvage reads the transactions after one that changes an unreadable page", arguments: [StartingPoint.lastReadable, .everyReadableTransaction])
-    func transactionsWithoutUnreadablePagesAreApplied(_ point: StartingPoint) throws {
-        let disk = SimulatedDisk()
-        let store = try TestStore(fileSystem: disk)
-        let (a, b) = try store.write { (try $0.createIndex(named: "a"), try $0.createIndex(named: "b")) }
-        try store.write { for key in [1, 2] as [UInt8] { try $0.put([key], [0], in: a) } }
-        try store.engine.checkpoint()
-        var options = store.options
-        options.isReadOnly = true
-        let page = try Engine.open("test.hornbeam", fileSystem: disk.copy(), options: options).snapshot().version.record(a).root
-        for value in 1...4 as ClosedRange<UInt8> {
-            try store.write { transaction in
-                try transaction.put([value], [value], in: b)
-                if value % 2 == 0 { try transaction.put([value], [value], in: a) }
-            }
-        }
-        let image = disk.copy()
-        image.damage("test.hornbeam/\(page.file.fileName)") { $0[Int(page.offset) + 40] ^= 1 }
-
-        options.startingPoint = point
-        let engine = try Engine.open("test.hornbeam", fileSystem: image, options: options)
-        let keys = try IndexModel.contents(engine.snapshot().index(b)).keys.sorted { $0.lexicographicallyPrecedes($1) }
-        let loss = try #require(engine.loss)
-        if point == .lastReadable {
-            #expect(keys == [[1]])
-            return
-        }
-        #expect(keys == [[1], [3]])
-        #expect(loss.leftOut == 2)
-        #expect(
-            loss.description.hasPrefix(
-                "The store was opened as transaction \(engine.latest.rawValue) left it. 2 earlier transactions are lost, because pages that they change "
-                    + "cannot be read. (The page at offset"), "\(loss)")
-    }
-
     /// The store works normally again and assigns no key of a lost object to another object.
     private func goOn(_ engine: Engine, _ disk: SimulatedDisk) throws {
         let found = engine.latest.rawValue

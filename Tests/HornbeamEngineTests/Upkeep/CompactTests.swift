@@ -113,6 +113,23 @@ import Testing
         #expect(try store.engine.snapshot().index(tree).get(key(1503)) != nil)
     }
 
+    @Test func aDeletedValueThatCannotBeReadEndsNoCheckpoint() throws {
+        let disk = SimulatedDisk()
+        let store = try TestStore(pageSize: 1024, fileSystem: disk)
+        let tree = try store.write { try $0.createIndex(named: "t") }
+        try store.write { try $0.put([1], Array(repeating: 7, count: 600 << 10), in: tree) }
+        try store.reopen()
+        let pool = store.engine.core.pool
+        let root = try store.engine.snapshot().version.record(tree).root
+        let blob: PageReference = try pool.reading { () throws(EngineError) in SlottedNode(pool.page(try pool.rootFrame(root))).value(0).load(0) }
+        #expect(blob.isBlobIndex)
+        disk.makeUnreadable("test.hornbeam/\(blob.file.fileName)", at: blob.offset)
+        try store.write { #expect(try $0.delete([1], from: tree)) }
+        try store.engine.checkpoint()
+        try store.reopen()
+        #expect(try store.engine.snapshot().index(tree).get([1]) == nil)
+    }
+
     // MARK: Crashes
 
     /// Steps that leave much to be cleaned. A value counts them, since cleaning makes transactions of its own.
