@@ -124,7 +124,8 @@ import Testing
         let blob: PageReference = try pool.reading { () throws(EngineError) in SlottedNode(pool.page(try pool.rootFrame(root))).value(0).load(0) }
         #expect(blob.isBlobIndex)
         disk.makeUnreadable("test.hornbeam/\(blob.file.fileName)", at: blob.offset)
-        try store.write { #expect(try $0.delete([1], from: tree)) }
+        let isDeleted = try store.write { try $0.delete([UInt8(1)], from: tree) }
+        #expect(isDeleted)
         try store.engine.checkpoint()
         try store.reopen()
         #expect(try store.engine.snapshot().index(tree).get([1]) == nil)
