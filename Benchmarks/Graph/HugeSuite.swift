@@ -80,8 +80,8 @@ struct HugeSuite {
         }
     }
 
-    /// Uses the memory of the page cache once, since a virtual machine gets it from its host at the first use. An import of a million events took 1.5 times
-    /// as long in memory that had not been used, so the ratios depended on what ran before.
+    /// Uses the memory of the page cache once, since a virtual machine gets it from its host at the first use. An import of a million events took 1.3 to
+    /// 1.5 times as long in memory that had not been used, so the ratios depended on what ran before.
     private func touchMemory() {
         let bytes = min(counts[1] * 100, Int(clamping: ProcessInfo.processInfo.physicalMemory / 2))
         note("huge: using \(bytes >> 20) MiB of memory once")
